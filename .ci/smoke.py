@@ -1,0 +1,24 @@
+"""What every installation has to pass, outside the checkout: types are seen, entry points are found, answers are right."""
+
+from importlib.metadata import entry_points, version
+
+import exactla as xl
+import exactla_backends.numpy
+import exactla_conformance
+import numpy as np
+
+
+def test_version() -> None:
+    assert version("exactla") == xl.__version__
+
+
+def test_entry_points() -> None:
+    (found,) = entry_points(group="exactla.backends", name="numpy")
+    assert found.load() is exactla_backends.numpy.DESCRIPTION
+    assert [b.name for b in xl.backends() if b.available] == ["numpy"]
+    assert exactla_conformance.__name__
+
+
+def test_product() -> None:
+    lo, hi = xl.mm_enclose(np.array([[1.0, 2.0**-53]]), np.array([[1.0], [2.0**-53]]))
+    assert (lo, hi) == (1.0, np.nextafter(1.0, 2.0))

@@ -1,0 +1,13 @@
+"""The reference backend: NumPy int64 arithmetic and exact float64 BLAS. Reads like the specification; always there."""
+
+from exactla.backend import Backend
+from exactla.registry import BackendDescription
+
+
+def _load() -> Backend:
+    from exactla_backends.numpy.backend import NumpyBackend
+
+    return NumpyBackend()
+
+
+DESCRIPTION = BackendDescription(name="numpy", devices=("cpu",), priority=0, missing=lambda: None, load=_load)

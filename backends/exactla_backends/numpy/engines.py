@@ -1,0 +1,117 @@
+"""Engines: exact products of residue planes, by BLAS inside its proven bound or by integer arithmetic.
+
+Every partial sum of K products of centred residues is at most K (m/2)**2, which the engine's depth keeps within the
+integers that its accumulator holds exactly, in whatever order BLAS adds them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla.backend import Engine, Pairs
+from exactla.core.moduli import ResidueBase
+from exactla_backends.numpy import tables
+from exactla_backends.numpy.chunks import chunks, for_each
+from exactla_backends.numpy.encodings import Ints
+from exactla_backends.numpy.residues import centre
+
+Planes = NDArray[Any]
+
+ENGINES = (
+    Engine("fp64", 53, (1 << 22,)),
+    Engine("fp32", 24, (1 << 8, 1 << 10, 1 << 12)),
+    Engine("int64", 53, (1 << 22,)),
+)
+DTYPES = {"fp64": np.float64, "fp32": np.float32, "int64": np.int64}
+
+TOGETHER = 1 << 16
+"""Entries up to which all moduli are multiplied by one call."""
+
+UNREDUCED = 512
+"""Products that may be summed before a reduction: 2**53 * 512 < 2**63."""
+
+
+def multiply(terms: Sequence[tuple[int, Planes, Planes]], pairs: Pairs, base: ResidueBase, engine: Engine) -> Planes:
+    """Planes [P, T, R, C], int32, of the sum over terms of sign * a[:, i] @ b[:, j] transposed."""
+    selected = [(sign, _select(a, pairs[0]), _select(b, pairs[1])) for sign, a, b in terms]
+    _, a, b = selected[0]
+    full = (len(base.moduli), len(pairs[0]), a.shape[2], b.shape[2])
+    if 0 in full:
+        return np.empty(full, np.int32)
+    shape = (full[0], max(a.shape[1], b.shape[1]), *full[2:])
+    result = np.empty(shape, np.int32)
+    # moduli at a time: all of a small product, one of a large one
+    step = max(1, TOGETHER // int(np.prod(shape[1:])))
+    depth = engine.depth(max(base.moduli))
+    moduli = tables.moduli(base)[:, :, None, None]
+    for start in range(0, shape[0], step):
+        group = slice(start, start + step)
+        _multiply_group([(s, a[group], b[group]) for s, a, b in selected], depth, moduli[group], result[group])
+    return np.broadcast_to(result, full)
+
+
+def _multiply_group(terms: Sequence[tuple[int, Planes, Planes]], depth: int, moduli: Ints, result: Planes) -> None:
+    """One group of moduli: exact products of up to `depth` terms, summed in int64 and reduced."""
+    pieces = [
+        (sign, a[..., k : k + depth], b[..., k : k + depth])
+        for sign, a, b in terms
+        for k in range(0, max(a.shape[-1], 1), depth)
+    ]
+    total: Ints | None = None
+    for start in range(0, len(pieces), UNREDUCED):
+        for sign, a, b in pieces[start : start + UNREDUCED]:
+            product = np.matmul(a, b.swapaxes(-1, -2))
+            if total is None and len(pieces) == 1:
+                _reduce(product, sign, moduli, result)
+                return
+            whole = sign * product.astype(np.int64)
+            total = whole if total is None else total + whole
+        if total is not None:
+            total = centre(total, moduli)
+    result[...] = total
+
+
+def _reduce(product: Planes, sign: int, moduli: Ints, result: Planes) -> None:
+    """result = sign * product mod m, centred."""
+
+    def reduce(piece: tuple[slice, ...]) -> None:
+        values = product[piece].astype(np.int64)
+        result[piece] = centre(values if sign > 0 else -values, moduli[piece[0]])
+
+    for_each(reduce, chunks(product.shape))
+
+
+def _select(planes: Planes, index: Sequence[int]) -> Planes:
+    """planes[:, index], not copied where the index is a range or a single matrix."""
+    if len(index) == 0:
+        return planes[:, :0]
+    if all(i == index[0] for i in index):
+        return planes[:, index[0] : index[0] + 1]
+    if list(index) == list(range(index[0], index[0] + len(index))):
+        return planes[:, index[0] : index[0] + len(index)]
+    return planes[:, list(index)]
+
+
+def combine(terms: Sequence[tuple[int, Planes]], base: ResidueBase) -> Planes:
+    """Planes, int32, of the sum over terms of sign * planes."""
+    result = np.empty(terms[0][1].shape, np.int32)
+    moduli = tables.moduli(base)[:, :, None, None]
+
+    def add(piece: tuple[slice, ...]) -> None:
+        total = sum(sign * planes[piece].astype(np.int64) for sign, planes in terms)
+        result[piece] = centre(np.asarray(total), moduli[piece[0]])
+
+    for_each(add, chunks(result.shape))
+    return result
+
+
+def is_exact(engine: Engine, modulus_limit: int) -> bool:
+    """Whether the longest product of residues at the bound, of equal and of opposite signs, comes out right."""
+    depth, extreme = engine.depth(modulus_limit), modulus_limit // 2
+    ends = np.array([[extreme], [-extreme]], DTYPES[engine.name])
+    planes = np.broadcast_to(ends, (2, depth))
+    product = np.matmul(np.ascontiguousarray(planes), np.ascontiguousarray(planes).T)
+    expected = depth * extreme**2
+    return [[int(v) for v in row] for row in product] == [[expected, -expected], [-expected, expected]]

@@ -1,0 +1,103 @@
+"""Integers of many limbs: value = sum over j of limb[j] * 2**(24 j), the limbs along the first axis, int64.
+
+Limbs in general are signed digits of magnitude at most 2**24. `carry` brings them to two's complement: all in
+[0, 2**24) but the top one, which is signed.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla_backends.numpy.encodings import Decoded, Ints, Words
+
+BITS = 24
+MASK = (1 << BITS) - 1
+
+
+def count_for(bits: int) -> int:
+    """Limbs that hold integers below 2**bits in magnitude, in two's complement as well."""
+    return bits // BITS + 1
+
+
+def from_decoded(decoded: Decoded, shift: Ints, count: int) -> Ints:
+    """Signed digits [count, ...] of sign * significand * 2**shift; a negative shift drops bits, all zero by contract."""
+    limbs = np.empty((count, *decoded.significand.shape), np.int64)
+    position = np.empty(shift.shape, np.int64)
+    high: Words = np.empty(decoded.significand.shape, np.uint64)
+    for j in range(count):
+        # shifts past the word give 0; a shift of the wrong sign is past the word, read as unsigned
+        np.subtract(shift, BITS * j, out=position)
+        np.left_shift(decoded.significand, position.view(np.uint64), out=high)
+        np.negative(position, out=position)
+        low = np.right_shift(decoded.significand, position.view(np.uint64))
+        high |= low
+        high &= np.uint64(MASK)
+        np.multiply(high.view(np.int64), decoded.sign, out=limbs[j])
+    return limbs
+
+
+def from_integers(values: NDArray[np.object_]) -> tuple[Ints, int]:
+    """Signed digits [L, ...] of Python integers, and a bound on the bits of their magnitudes."""
+    flat = [int(v) for v in values.ravel()]
+    bits = max((abs(v).bit_length() for v in flat), default=0)
+    count = count_for(bits)
+    width = count * BITS // 8
+    digits = np.frombuffer(b"".join(abs(v).to_bytes(width, "little") for v in flat), np.uint8)
+    octets = digits.reshape(len(flat), count, BITS // 8).astype(np.int64)
+    sign = np.array([-1 if v < 0 else 1 for v in flat], np.int64)
+    limbs = (octets @ np.array([1 << 8 * i for i in range(BITS // 8)], np.int64)) * sign[:, None]
+    return np.ascontiguousarray(limbs.T).reshape(count, *values.shape), bits
+
+
+def to_integers(limbs: Ints) -> NDArray[Any]:
+    """The integers of two's complement limbs: int64 where all of them fit, else Python integers."""
+    if len(limbs) * BITS <= 62:
+        total = limbs[-1].copy()
+        for limb in limbs[-2::-1]:
+            total = (total << BITS) + limb
+        return total
+    count, size = len(limbs), limbs[0].size
+    octets = np.empty((size, count, BITS // 8), np.uint8)
+    flat = limbs.reshape(count, size).T
+    for i in range(BITS // 8):
+        octets[:, :, i] = (flat >> 8 * i) & 0xFF
+    text, width = octets.tobytes(), count * BITS // 8
+    wrap = np.array(
+        [int.from_bytes(text[i : i + width], "little", signed=True) for i in range(0, size * width, width)] or [],
+        dtype=object,
+    ).reshape(limbs.shape[1:])
+    if all(-(1 << 63) <= v < 1 << 63 for v in wrap.ravel()):
+        return wrap.astype(np.int64)
+    return wrap
+
+
+def carry(limbs: Ints) -> Ints:
+    """Bring limbs to two's complement, in place."""
+    over = np.empty(limbs.shape[1:], np.int64)
+    for j in range(len(limbs) - 1):
+        np.right_shift(limbs[j], BITS, out=over)
+        limbs[j] &= MASK
+        limbs[j + 1] += over
+    return limbs
+
+
+def magnitude(limbs: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """|value| of two's complement limbs, in place, and which values are negative."""
+    negative = limbs[-1] < 0
+    if negative.any():
+        limbs *= 1 - 2 * negative.astype(np.int64)
+        carry(limbs)
+    return limbs, negative
+
+
+def less(x: Ints, y: Ints) -> NDArray[np.bool_]:
+    """x < y for two's complement limbs of equal count."""
+    return carry(x - y)[-1] < 0
+
+
+def extend(limbs: Ints, count: int) -> Ints:
+    """A copy with zero limbs added at the top, up to `count`."""
+    wide = np.zeros((count, *limbs.shape[1:]), np.int64)
+    wide[: len(limbs)] = limbs
+    return wide

@@ -1,0 +1,91 @@
+"""The command line of the benchmarks: what can be asked for, with the defaults."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench import commands
+
+SIZES = "64,128,256,512,1024,2048"
+CALL_PEERS = "numpy,numpy-bound,precise-numpy,arb-64"
+MEMORY_PEERS = "numpy,arb-64"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a benchmark.
+
+    Returns
+    -------
+    int
+        0 where exactla took part and was right everywhere, 1 where not, 2 where the request cannot be carried out.
+    """
+    options = _parser().parse_args(argv)
+    run: Callable[[Namespace], int] = options.run
+    try:
+        return run(options)
+    except (OSError, ValueError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="python -m bench", description=__doc__)
+    known = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    products = known.add_parser("products", help="square products over sizes, beside peers")
+    _common(products, sizes=SIZES, dtypes="float64,float32", data="normal,wide", repeat=5)
+    products.add_argument("--subjects", default="mm_enclose", help="calls of exactla (default: %(default)s)")
+    products.add_argument("--peers", default="all", help="all, none, or names (default: %(default)s)")
+    products.add_argument("--limit", type=float, default=20.0, help="seconds of the longest call waited for")
+    products.add_argument("--quality", type=int, default=64, help="largest n whose bounds are compared (0: none)")
+    products.add_argument("--plot", type=Path, help="picture of the speeds, .png or .svg")
+    products.set_defaults(run=commands.run_products)
+
+    calls = known.add_parser("calls", help="the cost of a call on tiny operands")
+    _common(calls, sizes=None, dtypes="float64,float32", data=None, repeat=9)
+    calls.add_argument("--peers", default=CALL_PEERS, help="all, none, or names (default: %(default)s)")
+    calls.set_defaults(run=commands.run_calls)
+
+    memory = known.add_parser("memory", help="peak memory of a product, in a process of its own")
+    _common(memory, sizes="2048", dtypes="float64", data="normal", repeat=None)
+    memory.add_argument("--peers", default=MEMORY_PEERS, help="all, none, or names (default: %(default)s)")
+    memory.add_argument("--workspace-limit", type=int, help="bytes that exactla may use as workspace")
+    memory.set_defaults(run=commands.run_memory)
+
+    profile = known.add_parser("profile", help="time by verb of the backend")
+    _common(profile, sizes="512", dtypes="float64", data="normal,wide", repeat=3)
+    profile.add_argument("--functions", type=int, default=0, help="list so many functions too, by cProfile")
+    profile.set_defaults(run=commands.run_profile)
+
+    show = known.add_parser("show", help="print or plot a record of products")
+    show.add_argument("record", type=Path)
+    show.add_argument("--plot", type=Path, help="picture of the speeds, .png or .svg")
+    show.set_defaults(run=commands.run_show)
+
+    child = known.add_parser("memory-child")
+    child.add_argument("contestant")
+    child.add_argument("product")
+    child.set_defaults(run=commands.run_memory_child)
+    return parser
+
+
+def _common(parser: ArgumentParser, *, sizes: str | None, dtypes: str, data: str | None, repeat: int | None) -> None:
+    """Options that benchmarks share; one whose default is None does not apply."""
+    parser.add_argument("--backend", default="numpy", help="backend of exactla (default: %(default)s)")
+    parser.add_argument("--threads", type=_positive, default=2, help="threads for everyone (default: %(default)s)")
+    parser.add_argument("--dtypes", default=dtypes, help="comma-separated (default: %(default)s)")
+    if sizes is not None:
+        parser.add_argument("--sizes", default=sizes, help="sides n of n x n products (default: %(default)s)")
+    if data is not None:
+        parser.add_argument("--data", default=data, help="comma-separated (default: %(default)s)")
+    if repeat is not None:
+        parser.add_argument("--repeat", type=_positive, default=repeat, help="samples (default: %(default)s)")
+    parser.add_argument("--output", type=Path, help="write the record here, as JSON")
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value

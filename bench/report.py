@@ -1,0 +1,140 @@
+"""Tables on the terminal, from the rows of a record."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from bench.record import Row
+
+Column = tuple[str, Callable[[Row], str]]
+
+
+def seconds(value: float) -> str:
+    """A time in the unit that suits it."""
+    for limit, unit, scale in ((1e-3, "us", 1e6), (1.0, "ms", 1e3)):
+        if value < limit:
+            return f"{value * scale:.4g} {unit}"
+    return f"{value:.4g} s"
+
+
+def mebibytes(value: int | None) -> str:
+    """A size in MiB; a dash where it is not known."""
+    return "-" if value is None else f"{value / 2**20:,.1f}"
+
+
+def table(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[str]:
+    """The rows under their headings: the first column to the left, the others to the right."""
+    cells = [[heading for heading, _ in columns], *([text(row) for _, text in columns] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    for line in cells:
+        first, *others = (
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        )
+        yield "  ".join((first, *others)).rstrip()
+
+
+def _quality(row: Row) -> str:
+    found = row.get("quality")
+    return "" if found is None else f"{found['steps_median']:,.4g} / {found['steps_maximum']:,}"
+
+
+def _missed(row: Row) -> str:
+    found = row.get("quality")
+    return "" if found is None else f"{found['missed']:,} of {found['entries']:,}"
+
+
+def _moduli(row: Row) -> str:
+    details = row.get("details", {})
+    if "moduli" in details:
+        return f"{details['bits']} bits, {details['moduli']} moduli"
+    return f"{details['bits_a']} x {details['bits_b']} bits" if "bits_a" in details else ""
+
+
+_TIMES: tuple[Column, ...] = (
+    ("contestant", lambda r: str(r["contestant"])),
+    ("median", lambda r: seconds(r["seconds_median"])),
+    ("minimum", lambda r: seconds(r["seconds_minimum"])),
+    ("M mac/s", lambda r: f"{r['macs_per_second'] / 1e6:,.1f}"),
+    ("ratio", lambda r: "-" if r["ratio"] is None else f"{r['ratio']:.3g}"),
+)
+_BOUNDS: tuple[Column, ...] = (
+    ("steps median / max", _quality),
+    ("claim missed", _missed),
+)
+
+
+def times(rows: Sequence[Row]) -> Iterator[str]:
+    """One problem: times, speed and ratio of each contestant, the bounds' width where known, and who was left out."""
+    first = rows[0]
+    batch = f"{first['batch']} x " if first.get("batch", 1) > 1 else ""
+    yield f"{batch}{first['m']} x {first['k']} x {first['n']}, {first['dtype']}, {first['data']} data"
+    timed = [row for row in rows if "seconds_median" in row]
+    columns = (*_TIMES, *(_BOUNDS if any("quality" in r for r in timed) else ()), ("", _moduli))
+    yield from table(columns, timed)
+    for row in rows:
+        if row["reason"]:
+            yield f"  {row['contestant']}: {row['reason']}"
+
+
+def summary(rows: Sequence[Row]) -> Iterator[str]:
+    """Ratios over all sizes, a table for each dtype and kind of data."""
+    groups = dict.fromkeys((row["dtype"], row["data"]) for row in rows)
+    for dtype, kind in groups:
+        group = [row for row in rows if (row["dtype"], row["data"]) == (dtype, kind)]
+        sizes = sorted({row["n"] for row in group})
+        yield ""
+        yield f"median over that of {group[0]['contestant']}, {dtype}, {kind} data (above 1: slower than exactla)"
+        ratios = {(row["contestant"], row["n"]): row.get("ratio") for row in group}
+        lines: list[Row] = [{"contestant": name} for name in dict.fromkeys(row["contestant"] for row in group)]
+        yield from table((("n", lambda r: str(r["contestant"])), *(_ratio(n, ratios) for n in sizes)), lines)
+
+
+def _ratio(n: int, ratios: dict[tuple[Any, Any], float | None]) -> Column:
+    def text(row: Row) -> str:
+        ratio = ratios.get((row["contestant"], n))
+        return "-" if ratio is None else f"{ratio:.3g}"
+
+    return str(n), text
+
+
+def memory(rows: Sequence[Row]) -> Iterator[str]:
+    """Peak memory of each contestant in MiB, and what it is made of."""
+    first = rows[0]
+    yield f"{first['n']} x {first['n']} x {first['n']}, {first['dtype']}, {first['data']} data; MiB"
+    parts = ("peak", "before", "growth", "result", "workspace", "other")
+    columns: list[Column] = [("contestant", lambda r: str(r["contestant"]))]
+    columns += [_mebibytes(part) for part in parts]
+    measured = [row for row in rows if not row["reason"]]
+    yield from table(columns, measured)
+    if measured:
+        operands = mebibytes(measured[0]["operand_bytes"])
+        yield f"before holds the operands, as arrays {operands} MiB; growth is peak - before; workspace is what exactla"
+        yield "planned; other is growth - result - workspace"
+    for row in rows:
+        if row["reason"]:
+            yield f"  {row['contestant']}: {row['reason']}"
+
+
+def _mebibytes(part: str) -> Column:
+    return part, lambda row: mebibytes(row[f"{part}_bytes"])
+
+
+def verbs(rows: Sequence[Row]) -> Iterator[str]:
+    """Time by verb."""
+    columns: tuple[Column, ...] = (
+        ("verb", lambda r: str(r["verb"])),
+        ("time", lambda r: seconds(r["seconds"])),
+        ("share", lambda r: f"{100 * r['share']:.1f} %"),
+        ("calls", lambda r: "" if r["calls"] is None else f"{r['calls']:g}"),
+    )
+    yield from table(columns, rows)
+
+
+def functions(rows: Sequence[Row]) -> Iterator[str]:
+    """Time by function."""
+    columns: tuple[Column, ...] = (
+        ("function", lambda r: str(r["function"])),
+        ("own", lambda r: seconds(r["seconds"])),
+        ("with callees", lambda r: seconds(r["cumulative"])),
+        ("calls", lambda r: str(r["calls"])),
+    )
+    yield from table(columns, rows)

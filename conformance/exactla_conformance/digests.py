@@ -1,0 +1,103 @@
+"""Digests of encodings, and the files that hold them.
+
+The digest is written here a second time, from its definition and without NumPy, so that `exactla.digest` is itself
+under test.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from exactla_conformance.encodings import Encoded, Floating, part_format
+
+
+def digest(*arrays: Encoded) -> str:
+    """SHA-256 over canonical bytes: what `exactla.digest` gives for arrays of these encodings."""
+    hashed = sha256(b"exactla-digest-1\n")
+    for array in arrays:
+        header = " ".join(map(str, (array.format, len(array.shape), *array.shape)))
+        hashed.update(header.encode() + b"\n")
+        hashed.update(b"".join(_entry_bytes(array)))
+    return hashed.hexdigest()
+
+
+def _entry_bytes(array: Encoded) -> Iterator[bytes]:
+    format = part_format(array.format)
+    if isinstance(format, Floating):
+        return (format.canonical(entry).to_bytes(format.bits // 8, "little") for entry in array.entries)
+    if format.bits:
+        return (entry.to_bytes(format.bits // 8, "little", signed=entry < 0) for entry in array.entries)
+    return (b"%d\n" % entry for entry in array.entries)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One case in a digest file: the call, and the digests of its operands and of its results."""
+
+    call: str
+    input: str
+    output: str
+
+
+@dataclass(frozen=True)
+class DigestFile:
+    """Records by case name, the version of the bits they belong to, and where they were made."""
+
+    bits_version: int
+    cases: Mapping[str, Record]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> "DigestFile":
+        """Read the text of a digest file or of a report; ValueError where it is neither."""
+        try:
+            data = json.loads(text)
+            cases = {name: Record(**record) for name, record in data["cases"].items()}
+            return cls(int(data["bits_version"]), cases, dict(data.get("environment", {})))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"this is no digest file: {error}") from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "DigestFile":
+        """Read a digest file or a report; ValueError, which names the file, where it is neither."""
+        try:
+            return cls.parse(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of the file."""
+        environment = {"environment": dict(self.environment)} if self.environment else {}
+        cases = {name: vars(record) for name, record in sorted(self.cases.items())}
+        return {"bits_version": self.bits_version, **environment, "cases": cases}
+
+
+def reference_path(bits_version: int) -> Path:
+    """Where this installation keeps the frozen digests of a version."""
+    return Path(str(files("exactla_conformance"))) / "digests" / f"v{bits_version}.json"
+
+
+def load_reference(bits_version: int) -> DigestFile:
+    """The frozen digests of a version; FileNotFoundError where there are none."""
+    return DigestFile.load(reference_path(bits_version))
+
+
+def write_json(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write a JSON file whole or not at all."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            json.dump(data, file, indent=1)
+            file.write("\n")
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,63 @@
+"""Exact and certified linear algebra whose results are the same bytes on every device."""
+
+from exactla.digests import BITS_VERSION, digest
+from exactla.errors import (
+    BackendUnavailable,
+    ExactlaError,
+    InconsistentSystemError,
+    NonFiniteError,
+    OperandChangedError,
+    PrecisionError,
+    SingularMatrixError,
+    WorkspaceError,
+)
+from exactla.intervals import mm_interval, mm_interval_bounds
+from exactla.products import bmm, bmm_enclose, mm, mm_enclose, mm_enclose_nt, mm_exact, mm_nt
+from exactla.registry import backends
+from exactla.results import Enclosure, Info, Rounding
+from exactla.settings import (
+    backend,
+    engine,
+    operand_checks,
+    progress,
+    set_operand_checks,
+    set_workspace_limit,
+    workspace_limit,
+)
+from exactla.widths import width_ulps
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BITS_VERSION",
+    "BackendUnavailable",
+    "Enclosure",
+    "ExactlaError",
+    "InconsistentSystemError",
+    "Info",
+    "NonFiniteError",
+    "OperandChangedError",
+    "PrecisionError",
+    "Rounding",
+    "SingularMatrixError",
+    "WorkspaceError",
+    "backend",
+    "backends",
+    "bmm",
+    "bmm_enclose",
+    "digest",
+    "engine",
+    "mm",
+    "mm_enclose",
+    "mm_enclose_nt",
+    "mm_exact",
+    "mm_interval",
+    "mm_interval_bounds",
+    "mm_nt",
+    "operand_checks",
+    "progress",
+    "set_operand_checks",
+    "set_workspace_limit",
+    "width_ulps",
+    "workspace_limit",
+]

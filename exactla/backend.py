@@ -1,0 +1,202 @@
+"""The contract between the algorithms and a device: the `Backend` protocol, whole, on one screen.
+
+A backend is memory and verbs. The algorithms in `exactla.core` are written in these verbs alone and never look inside
+a `Buffer`. All postconditions are in integers; every verb is exact, so no two backends can differ in a byte.
+
+Shapes: S stacked matrices of R rows and inner dimension K (both operands of a product are held by rows, so the right
+one is the transpose of what the caller wrote); T pairs of matrices, giving T results of R rows and C columns; P moduli.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from exactla.core.moduli import ResidueBase
+from exactla.formats import FloatFormat, Format
+from exactla.results import Rounding
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from exactla.libraries.base import Source
+
+Buffer = Any
+"""Memory of a backend. Opaque: only its own backend looks inside."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """[S, R, K] entries: encodings of a format, or with format None integers made of limbs.
+
+    After a scan, entry x of row r is an integer times 2**exponents[r], of magnitude below 2**(exponents[r] + bits).
+    """
+
+    buffer: Buffer
+    format: Format | None
+    shape: tuple[int, int, int]
+    exponents: Buffer = None
+    bits: int = 0
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """Operands that share their rows' exponents, and whether all their entries are finite."""
+
+    operands: tuple[Operand, ...]
+    bits: int
+    finite: bool
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to multiply residues exactly: sums of magnitude up to 2**accumulator_bits are exact."""
+
+    name: str
+    accumulator_bits: int
+    modulus_limits: tuple[int, ...]  # upper limits of the moduli that it can use, the preferred one first
+
+    def depth(self, modulus_limit: int) -> int:
+        """The longest inner product of centred residues whose every partial sum is exact."""
+        return (1 << self.accumulator_bits) // (modulus_limit // 2) ** 2
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Sizes of a block of work, for `Backend.tile_bytes`."""
+
+    pairs: int
+    left_stacks: int
+    right_stacks: int
+    rows: int
+    columns: int
+    depth: int
+
+
+Pairs = tuple[Sequence[int], Sequence[int]]
+"""Which left and which right matrix each of the T results multiplies."""
+
+
+@dataclass(frozen=True)
+class IntervalPieces:
+    """The integers that interval products are made of, in units of 2**exponent of the row; see `core.interval`.
+
+    ``m = lo + hi``, ``r = hi - lo``, ``outer = |m| + r``, ``rho = sign(m) * min(|m|, r)``; `straddles` is 1 where
+    ``lo < 0 < hi``, else 0; `invalid` counts the entries with ``r < 0``.
+    """
+
+    m: Operand
+    abs_m: Operand
+    r: Operand
+    outer: Operand
+    rho: Operand
+    abs_rho: Operand
+    straddles: Operand
+    invalid: Buffer
+
+
+@dataclass(frozen=True)
+class SpecialPieces:
+    """What IEEE 754 makes of non-finite entries: integers -1, 0 or 1 per entry; see `core.nonfinite`.
+
+    `sign` and `infinity` are signed and 0 for a NaN; `zero`, `nan` and `one` are indicators.
+    """
+
+    sign: Operand
+    abs_sign: Operand
+    infinity: Operand
+    abs_infinity: Operand
+    zero: Operand
+    nan: Operand
+    one: Operand
+
+
+class Backend(Protocol):
+    """A device, as the algorithms see it."""
+
+    name: str
+    engines: tuple[Engine, ...]  # the preferred one first
+
+    # ---- memory ----------------------------------------------------------------------------------------------------
+    def scope(self, like: "Source") -> AbstractContextManager[None]:
+        """Enter the device and stream of the caller's array."""
+
+    def view(self, source: "Source", *, part: Literal["real", "imag"], transpose: bool) -> Operand:
+        """The caller's entries, not copied. A repeated matrix (stride 0) may be given once: [1, R, K]."""
+
+    def block(self, operand: Operand, stacks: slice, rows: slice, depth: slice) -> Operand:
+        """A part of an operand and of its exponents, not copied."""
+
+    def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Buffer:
+        """A result of encodings [T, R, C], uninitialised."""
+
+    def store(self, result: Buffer, tile: tuple[slice, slice, slice], encodings: Buffer) -> None:
+        """result[tile] = encodings."""
+
+    def restore(self, parts: Sequence[Buffer], format: FloatFormat, shape: tuple[int, ...], like: "Source") -> Any:
+        """A result, of one part or of a real and an imaginary one, as an array like the caller's."""
+
+    def total(self, counts: Sequence[Buffer]) -> int:
+        """The sum of the counts: one host synchronisation."""
+
+    def free_bytes(self) -> int:
+        """Bytes of memory that can be taken now."""
+
+    def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
+        """Workspace that a tile of a product of `pieces` operands a side, summed into `groups` results, needs."""
+
+    def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
+        """Whether the longest product of residues at the bound, of equal and of opposite signs, comes out right."""
+
+    # ---- verbs -----------------------------------------------------------------------------------------------------
+    def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
+        """Find each side's exponents and bits, non-finite entries counting as 0: one host synchronisation in all."""
+
+    def first_nonfinite(self, operand: Operand) -> int:
+        """Position in C order of the first NaN or infinity, -1 where there is none."""
+
+    def first_invalid_interval(self, first: Operand, second: Operand, *, endpoints: bool) -> int:
+        """Position in C order of the first entry with first > second, or second < 0 where not `endpoints`; or -1."""
+
+    def residues(self, operand: Operand, base: ResidueBase, engine: Engine) -> tuple[Buffer, Buffer]:
+        """Planes [P, S, R, K] congruent to entry / 2**exponent, centred; and a count of entries that break the scan."""
+
+    def multiply(
+        self, terms: Sequence[tuple[int, Buffer, Buffer]], pairs: Pairs, base: ResidueBase, engine: Engine
+    ) -> Buffer:
+        """Planes [P, T, R, C] congruent to the sum over terms (sign, a, b) of sign * a[i] @ b[j].T, centred."""
+
+    def combine(self, terms: Sequence[tuple[int, Buffer]], base: ResidueBase) -> Buffer:
+        """Planes congruent to the sum over terms (sign, planes) of sign * planes, centred."""
+
+    def integers(self, planes: Buffer, base: ResidueBase) -> "np.ndarray[Any, Any]":
+        """The integers |s| <= M / 4 with these residues, on the host: int64 where all fit, else Python integers."""
+
+    def round(
+        self,
+        planes: Buffer,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[Buffer, ...]:
+        """Encodings of s * 2**(left row's + right row's + common exponent), rounded once, for each rounding."""
+
+    def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
+        """Pieces of the intervals [first, second], or first -+ second where not `endpoints`; first's exponents."""
+
+    def hull_excess(
+        self, left: IntervalPieces, right: IntervalPieces, pairs: Pairs, base: ResidueBase
+    ) -> tuple[Buffer, Buffer]:
+        """Planes of what the sharp product's lower and upper ends exceed the hull by, summed over k."""
+
+    def special_pieces(self, operand: Operand) -> SpecialPieces:
+        """Classes of the entries, with exponents 0."""
+
+    def mark(
+        self, encodings: Buffer, special: tuple[Buffer, Buffer, Buffer], base: ResidueBase, format: FloatFormat
+    ) -> None:
+        """Overwrite encodings where the planes of `special` = (signed, count, invalid) say so, in place.
+
+        NaN where invalid > 0 or |signed| < count; else the infinity of the sign of `signed` where count > 0.
+        """

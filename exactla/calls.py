@@ -1,0 +1,88 @@
+"""What every public call does around the core: read operands, choose a backend, turn faults into errors and results."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from exactla import registry, settings
+from exactla.arrays import Source, agree, dtype_format, read
+from exactla.backend import Backend, Operand
+from exactla.core.matmul import Options, Work
+from exactla.errors import NonFiniteError
+from exactla.formats import FloatFormat, common_format
+from exactla.results import Info
+
+
+def read_operands(*operands: tuple[Any, str]) -> tuple[Source, ...]:
+    """Check operands, each with its name in messages, and that they belong to one library and device."""
+    sources = tuple(read(array, name) for array, name in operands)
+    agree(*sources)
+    return sources
+
+
+def backend_for(source: Source) -> Backend:
+    """The backend that the context forces, or the preferred one for the device of an operand."""
+    forced = settings.forced_backend.get()
+    return registry.default(source.device_kind) if forced is None else registry.load(forced)
+
+
+def options() -> Options:
+    """The settings of the calling context."""
+    return Options(
+        settings.forced_engine.get(),
+        settings.checks_enabled.get(),
+        settings.workspace_bytes.get(),
+        settings.progress_callback.get(),
+    )
+
+
+def result_format(sources: Sequence[Source], dtype: Any) -> tuple[FloatFormat, bool]:
+    """Format and complexity of a result: the operands' common type, or the one asked for."""
+    is_complex = any(s.complex for s in sources)
+    if dtype is None:
+        format = common_format(*(s.format for s in sources))
+        sources[0].library.check_result(format, sources[0])
+        return format, is_complex
+    format, asked_complex = dtype_format(dtype, sources[0])
+    if is_complex != asked_complex:
+        kind = ("real", "complex")
+        raise TypeError(
+            f"dtype={dtype} is {kind[asked_complex]} and the product is {kind[is_complex]}; "
+            f"pass a {kind[is_complex]} dtype"
+        )
+    return format, is_complex
+
+
+def parts(backend: Backend, source: Source, *, transpose: bool) -> list[Operand]:
+    """An operand as the backend sees it: its real part, and its imaginary part where it has one."""
+    names: tuple[Literal["real", "imag"], ...] = ("real", "imag") if source.complex else ("real",)
+    return [backend.view(source, part=part, transpose=transpose) for part in names]
+
+
+def nonfinite_error(backend: Backend, sources: Iterable[Source], hint: str = "") -> NonFiniteError:
+    """The error for the first entry that is not finite."""
+    for source in sources:
+        positions = [backend.first_nonfinite(x) for x in parts(backend, source, transpose=False)]
+        found = [p for p in positions if p >= 0]
+        if found:
+            index = tuple(int(i) for i in np.unravel_index(min(found), source.shape))
+            return NonFiniteError(source.name, index, hint)
+    raise RuntimeError("an operand was found to hold non-finite entries and then not")
+
+
+def info(backend: Backend, work: Work, hull: Any = None) -> Info:
+    """The account of a computation."""
+    return Info(
+        backend=backend.name,
+        engine=work.arithmetic.engine.name,
+        moduli=len(work.arithmetic.base.moduli),
+        bits=work.arithmetic.bits,
+        capacity=work.arithmetic.base.capacity,
+        passes=work.tiling.passes,
+        lossless=True,
+        host_syncs=work.host_syncs,
+        workspace_bytes=work.tiling.workspace_bytes,
+        hull=hull,
+    )
+

@@ -1,0 +1,43 @@
+"""``exactla digest``: the digests of the arrays in files, in lines like those of sha256sum."""
+
+import argparse
+import sys
+
+import exactla as xl
+from exactla.cli.exits import ExitCode, InputError
+from exactla.cli.loading import load_all
+from exactla.cli.options import Commands, Parser
+
+
+def add_parser(commands: Commands, common: Parser) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(
+        "digest",
+        parents=[common],
+        help="print the digest of each array in files",
+        description="Print the SHA-256 of each array's shape, format and values: the same whatever the file format, "
+        "the memory order or the machine. A file that cannot be read does not keep the others from being printed.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help=".npy, .npz (each array), .npz:NAME, .mtx or .csv")
+    parser.add_argument(
+        "--joint", action="store_true", help="one digest of all the arrays in order, as exactla.digest(*arrays) gives"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the digests."""
+    if arguments.joint:
+        loaded = [array for file in arguments.files for array in load_all(file)]
+        print(f"{xl.digest(*(item.array for item in loaded))}  {' '.join(item.name for item in loaded)}")
+        return ExitCode.OK
+    code = ExitCode.OK
+    for file in arguments.files:
+        try:
+            for item in load_all(file):
+                print(f"{xl.digest(item.array)}  {item.name}")
+        except InputError as error:
+            print(f"exactla: error: {error}", file=sys.stderr)
+            code = ExitCode.BAD_INPUT
+    return code

@@ -1,0 +1,30 @@
+"""A progress bar on the terminal for long work: tqdm where it is installed, nothing otherwise."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from exactla import settings
+
+
+@contextmanager
+def progress_bar(label: str, *, quiet: bool) -> Iterator[None]:
+    """Show the progress of the exactla calls inside the block.
+
+    Nothing is shown with `quiet`, where the standard error stream is not a terminal, without tqdm, or for work that
+    takes less than half a second.
+    """
+    if quiet or not sys.stderr.isatty() or importlib.util.find_spec("tqdm") is None:
+        yield
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc=label, unit=" blocks", delay=0.5, leave=False, file=sys.stderr) as bar:
+
+        def advance(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        with settings.progress(advance):
+            yield

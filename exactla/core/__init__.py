@@ -1,0 +1,1 @@
+"""The algorithms, written against `exactla.backend.Backend` alone; nothing here knows an array library or a device."""

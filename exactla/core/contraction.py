@@ -1,0 +1,118 @@
+"""Sums of products of matrices, block by block: from operands to residues of the exact results.
+
+A `Side` yields the operands of one side of the product for a block; a `Contraction` multiplies and sums them as its
+groups say. Rounding is left to the caller, since it may want several results from the same sums.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from exactla.backend import Backend, Buffer, Operand, Pairs, Tile
+from exactla.core.planning import Arithmetic, Block, Tiling
+
+Terms = tuple[tuple[int, int, int], ...]
+"""(sign, left piece, right piece): a group is the sum over its terms of sign * left @ right.T."""
+
+
+class Side(Protocol):
+    """One side of a product: the operands that the terms number, for any block of rows."""
+
+    scanned: Operand
+    """An operand that carries the rows' exponents."""
+
+    def pieces(self, stacks: slice, rows: slice, depth: slice) -> Sequence[Operand]:
+        """The operands of a block."""
+
+
+@dataclass(frozen=True)
+class PlainSide:
+    """Operands taken as they are."""
+
+    backend: Backend
+    operands: tuple[Operand, ...]
+
+    @property
+    def scanned(self) -> Operand:
+        return self.operands[0]
+
+    def pieces(self, stacks: slice, rows: slice, depth: slice) -> Sequence[Operand]:
+        return [self.backend.block(x, stacks, rows, depth) for x in self.operands]
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Which matrices of two stacks are multiplied: result t is left[left_index[t]] @ right[right_index[t]].T."""
+
+    left_index: tuple[int, ...]
+    right_index: tuple[int, ...]
+
+    def block(self, pairs: slice) -> tuple[slice, slice, Pairs]:
+        """The stacks that a range of results needs, and their pairs relative to those."""
+        left, right = self.left_index[pairs], self.right_index[pairs]
+        i, j = slice(min(left), max(left) + 1), slice(min(right), max(right) + 1)
+        return i, j, ([k - i.start for k in left], [k - j.start for k in right])
+
+
+class Contraction:
+    """Residues of sums of products, for one block of results after the other."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        left: Side,
+        right: Side,
+        pairing: Pairing,
+        groups: Sequence[Terms],
+        arithmetic: Arithmetic,
+    ) -> None:
+        self.backend = backend
+        self.left = left
+        self.right = right
+        self.pairing = pairing
+        self.groups = groups
+        self.arithmetic = arithmetic
+        self.counts: list[Buffer] = []  # entries that broke their scan, summed up at the end of a call
+        self._kept: dict[str, tuple[object, list[Buffer]]] = {}
+
+    def tile(self) -> Tile:
+        """The sizes of the whole product as one block."""
+        left, right = self.left.scanned.shape, self.right.scanned.shape
+        return Tile(len(self.pairing.left_index), left[0], right[0], left[1], right[1], max(left[2], 1))
+
+    def planes(self, block: Block, tiling: Tiling) -> list[Buffer]:
+        """Planes [P, T, R, C] of each group for a block of results."""
+        left_stacks, right_stacks, pairs = self.pairing.block(block.pairs)
+        base, engine = self.arithmetic.base, self.arithmetic.engine
+        sums: list[list[tuple[int, Buffer]]] = [[] for _ in self.groups]
+        for depth in tiling.depths(self.left.scanned.shape[2]) or [slice(0, 0)]:
+            a = self._residues("left", self.left, left_stacks, block.rows, depth)
+            b = self._residues("right", self.right, right_stacks, block.columns, depth)
+            for partial, terms in zip(sums, self.groups, strict=True):
+                product = self.backend.multiply([(s, a[i], b[j]) for s, i, j in terms], pairs, base, engine)
+                # sums are kept reduced, so that one plane is held however many steps there are
+                partial[:] = [(1, self.backend.combine([*partial, (1, product)], base) if partial else product)]
+        return [partial[0][1] for partial in sums]
+
+    def exponents(self, block: Block, shift: int) -> tuple[Operand, Operand, Pairs, int]:
+        """What `Backend.round` needs to place a block's integers."""
+        left_stacks, right_stacks, pairs = self.pairing.block(block.pairs)
+        none = slice(0, 0)
+        left = self.backend.block(self.left.scanned, left_stacks, block.rows, none)
+        right = self.backend.block(self.right.scanned, right_stacks, block.columns, none)
+        return left, right, pairs, shift
+
+    def _residues(self, name: str, side: Side, stacks: slice, rows: slice, depth: slice) -> list[Buffer]:
+        """Residues of a side's pieces; those of the block before are kept, as neighbouring blocks share a side."""
+        key = (stacks.start, stacks.stop, rows.start, rows.stop, depth.start, depth.stop)
+        if name in self._kept and self._kept[name][0] == key:
+            return self._kept[name][1]
+        self._kept.pop(name, None)
+        planes = []
+        for operand in side.pieces(stacks, rows, depth):
+            plane, count = self.backend.residues(operand, self.arithmetic.base, self.arithmetic.engine)
+            planes.append(plane)
+            self.counts.append(count)
+        self._kept[name] = (key, planes)
+        return planes
+

@@ -1,0 +1,135 @@
+"""Products from scan to rounding: real and complex operands, finite or not."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exactla.backend import Backend, Buffer, Operand
+from exactla.core.contraction import Contraction, Pairing, PlainSide, Terms
+from exactla.core.evaluation import Output, evaluate, plan
+from exactla.core.nonfinite import special_contraction
+from exactla.core.planning import Arithmetic, Tiling, arithmetic, sum_bits
+from exactla.errors import OperandChangedError
+from exactla.formats import FloatFormat
+from exactla.results import Rounding
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the calling context asks for."""
+
+    engine: str | None = None
+    checks: bool = True
+    workspace: int | None = None
+    progress: Callable[[int, int], object] | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a product was computed."""
+
+    arithmetic: Arithmetic
+    tiling: Tiling
+    host_syncs: int
+
+
+class NonFinite(Exception):
+    """Some operand has entries that are not finite; the caller knows their names and finds the first."""
+
+
+def product_groups(left_parts: int, right_parts: int) -> list[Terms]:
+    """The sums that make the result's parts: real only, or real and imaginary where an operand has both."""
+    if (left_parts, right_parts) == (1, 1):
+        return [((1, 0, 0),)]
+    if left_parts == right_parts:
+        return [((1, 0, 0), (-1, 1, 1)), ((1, 0, 1), (1, 1, 0))]
+    return [((1, 0, 0),), ((1, 1, 0),) if left_parts == 2 else ((1, 0, 1),)]
+
+
+def rounded_product(
+    backend: Backend,
+    left: Sequence[Operand],
+    right: Sequence[Operand],
+    pairing: Pairing,
+    format: FloatFormat,
+    roundings: tuple[Rounding, ...],
+    *,
+    propagate: bool,
+    options: Options,
+) -> tuple[list[Buffer], Work]:
+    """Encodings of left @ right.T, rounded once in each direction; for complex operands of both parts in turn.
+
+    Raises
+    ------
+    NonFinite
+        Not `propagate`, and an operand has a NaN or an infinity.
+    OperandChangedError
+        An operand was written to between its scan and its conversion.
+    """
+    a, b = backend.scan([left, right])
+    special = not (a.finite and b.finite)
+    if special and not propagate:
+        raise NonFinite
+    groups = product_groups(len(left), len(right))
+    terms = max(map(len, groups)) * left[0].shape[2]
+    contraction = Contraction(
+        backend,
+        PlainSide(backend, a.operands),
+        PlainSide(backend, b.operands),
+        pairing,
+        groups,
+        arithmetic(backend, sum_bits(a.bits, b.bits, terms), options.engine),
+    )
+    tiling = plan(contraction, max(len(left), len(right)), options.workspace)
+    results = evaluate(
+        contraction,
+        [Output(((1, number),), roundings) for number in range(len(groups))],
+        format,
+        tiling,
+        special=special_contraction(backend, a.operands, b.operands, pairing, groups, options.engine)
+        if special
+        else None,
+        progress=options.progress,
+    )
+    syncs = 1 + check_operands(backend, contraction, options)
+    return results, Work(contraction.arithmetic, tiling, syncs)
+
+
+def exact_product(
+    backend: Backend, left: Operand, right: Operand, pairing: Pairing, options: Options
+) -> tuple["np.ndarray[tuple[int, ...], np.dtype[np.generic]]", Work]:
+    """left @ right.T of integer operands on the host, [T, R, C]: int64 where all fit, else Python integers."""
+    a, b = backend.scan([(left,), (right,)])
+    contraction = Contraction(
+        backend,
+        PlainSide(backend, a.operands),
+        PlainSide(backend, b.operands),
+        pairing,
+        [((1, 0, 0),)],
+        arithmetic(backend, sum_bits(a.bits, b.bits, left.shape[2]), options.engine),
+    )
+    tiling = plan(contraction, 1, options.workspace)
+    result = np.empty(tiling.shape, np.int64)
+    passes = tiling.passes
+    for done, block in enumerate(tiling.blocks(), 1):
+        part = backend.integers(contraction.planes(block, tiling)[0], contraction.arithmetic.base)
+        if part.dtype != result.dtype and result.dtype != np.dtype(object):
+            result = result.astype(object)
+        result[block.pairs, block.rows, block.columns] = part
+        if options.progress is not None:
+            options.progress(done, passes)
+    syncs = 1 + passes + check_operands(backend, contraction, options)
+    return result, Work(contraction.arithmetic, tiling, syncs)
+
+
+def check_operands(backend: Backend, contraction: Contraction, options: Options) -> int:
+    """The second check of the operands, that they fitted their scan; returns the host synchronisations it took."""
+    if not options.checks:
+        return 0
+    changed = backend.total(contraction.counts)
+    if changed:
+        raise OperandChangedError(
+            f"{changed} entries of the operands changed during the call; was another thread writing to them?"
+        )
+    return 1

@@ -1,0 +1,150 @@
+"""Plans of a product: engine, moduli and blocks. Whatever is chosen here cannot be seen in a result."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from exactla.backend import Backend, Engine, Tile
+from exactla.core.moduli import ResidueBase, residue_base
+from exactla.errors import BackendUnavailable, WorkspaceError
+
+FREE_SHARE = 4
+"""The default workspace is the free memory divided by this."""
+
+SMALL = 1 << 26
+"""Bytes of workspace that are taken for granted: asking for the free memory takes longer than a small product."""
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """An engine of a backend with a residue base that determines integers of the given number of bits."""
+
+    engine: Engine
+    base: ResidueBase
+    bits: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of results, and the part of the pairs that it needs."""
+
+    pairs: slice
+    rows: slice
+    columns: slice
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Blocks of the results and steps of the inner dimension, with the workspace that one of them takes."""
+
+    shape: tuple[int, int, int]
+    tile: Tile
+    workspace_bytes: int
+
+    @property
+    def passes(self) -> int:
+        """Number of blocks, counting the steps of the inner dimension of each."""
+        return sum(1 for _ in self.blocks())
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, rows running fastest so that the columns' residues are used again."""
+        pairs, rows, columns = self.shape
+        for p in _steps(pairs, self.tile.pairs):
+            for c in _steps(columns, self.tile.columns):
+                for r in _steps(rows, self.tile.rows):
+                    yield Block(p, r, c)
+
+    def depths(self, depth: int) -> list[slice]:
+        """The steps of the inner dimension."""
+        return list(_steps(depth, self.tile.depth))
+
+
+def _steps(length: int, step: int) -> Iterator[slice]:
+    for start in range(0, length, max(step, 1)):
+        yield slice(start, min(start + step, length))
+
+
+def sum_bits(left: int, right: int, terms: int) -> int:
+    """Bits of a sum of `terms` products of integers below 2**left and 2**right in magnitude."""
+    return left + right + max(terms - 1, 0).bit_length()
+
+
+def arithmetic(backend: Backend, bits: int, forced: str | None) -> Arithmetic:
+    """An engine, checked, and the shortest base that determines integers below 2**bits.
+
+    Raises
+    ------
+    BackendUnavailable
+        The forced engine is unknown to the backend, or its moduli cannot hold so many bits.
+    """
+    engines = {e.name: e for e in backend.engines}
+    if forced is not None and forced not in engines:
+        raise BackendUnavailable(
+            f"backend {backend.name!r} has no engine {forced!r}; it has {', '.join(engines) or 'none'}"
+        )
+    for engine in engines.values() if forced is None else (engines[forced],):
+        for limit in engine.modulus_limits:
+            base = residue_base(limit, bits)
+            if base is not None:
+                check_engine(backend, engine, limit)
+                return Arithmetic(engine, base, bits)
+    raise BackendUnavailable(
+        f"engine {forced or 'of any kind'!r} of backend {backend.name!r} has no moduli for {bits} bits"
+    )
+
+
+@lru_cache(maxsize=64)
+def check_engine(backend: Backend, engine: Engine, limit: int) -> None:
+    """Refuse an engine that is wrong on residues at the bound, summed over the longest inner product it claims.
+
+    Raises
+    ------
+    BackendUnavailable
+        A product of extreme residues came out wrong.
+    """
+    if not backend.engine_is_exact(engine, limit):
+        raise BackendUnavailable(
+            f"engine {engine.name!r} of backend {backend.name!r} multiplies residues up to {limit // 2} wrongly here"
+        )
+
+
+def tiling(
+    backend: Backend, arithmetic: Arithmetic, tile: Tile, pieces: int, groups: int, limit: int | None
+) -> Tiling:
+    """The largest blocks whose workspace stays within the limit (bytes; by default a share of the free memory).
+
+    Raises
+    ------
+    WorkspaceError
+        Not even one entry at a time fits.
+    """
+    shape = (tile.pairs, tile.rows, tile.columns)
+
+    def needed(t: Tile) -> int:
+        return backend.tile_bytes(t, pieces, groups, arithmetic.base, arithmetic.engine)
+
+    workspace = needed(tile)
+    if limit is None and workspace <= SMALL:
+        return Tiling(shape, tile, workspace)
+    allowed = backend.free_bytes() // FREE_SHARE if limit is None else limit
+    while (workspace := needed(tile)) > allowed:
+        smaller = _halve(tile)
+        if smaller == tile:
+            raise WorkspaceError(workspace, allowed)
+        tile = smaller
+    return Tiling(shape, tile, workspace)
+
+
+def _halve(tile: Tile) -> Tile:
+    """Half of the tile: fewer pairs first, then the longer side, the inner dimension where that is longest by far."""
+    if tile.pairs > 1:
+        pairs = (tile.pairs + 1) // 2
+        return replace(
+            tile, pairs=pairs, left_stacks=min(tile.left_stacks, pairs), right_stacks=min(tile.right_stacks, pairs)
+        )
+    rows, columns, depth = tile.rows, tile.columns, tile.depth
+    if depth > 64 * max(rows, columns) or (rows == columns == 1 and depth > 1):
+        return replace(tile, depth=(depth + 1) // 2)
+    if rows >= columns:
+        return replace(tile, rows=(rows + 1) // 2)
+    return replace(tile, columns=(columns + 1) // 2)

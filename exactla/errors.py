@@ -1,0 +1,67 @@
+"""The exceptions that exactla raises.
+
+Each derives from `ExactlaError` and from the built-in or NumPy class that a caller would already catch for the
+same fault. This module knows nothing of arrays or backends.
+"""
+
+import numpy as np
+
+
+class ExactlaError(Exception):
+    """Root of every exception that exactla defines."""
+
+
+class NonFiniteError(ExactlaError, ValueError):
+    """An operand holds a NaN or an infinity where a finite value is needed.
+
+    Attributes
+    ----------
+    operand : str
+        Name of the argument.
+    index : tuple of int
+        Index of the first such entry, in the order of the argument as it was passed.
+    """
+
+    def __init__(self, operand: str, index: tuple[int, ...], hint: str = "") -> None:
+        self.operand = operand
+        self.index = index
+        where = ", ".join(map(str, index))
+        super().__init__(f"{operand}[{where}] is not finite{hint and '; ' + hint}")
+
+
+class SingularMatrixError(ExactlaError, np.linalg.LinAlgError, ZeroDivisionError):
+    """The matrix has no inverse over the rationals."""
+
+
+class InconsistentSystemError(ExactlaError, np.linalg.LinAlgError):
+    """The linear system has no solution."""
+
+
+class PrecisionError(ExactlaError, ArithmeticError):
+    """A pivot rounds to zero at the precision asked for."""
+
+
+class BackendUnavailable(ExactlaError, ImportError):
+    """A backend or an engine was asked for that cannot run here; the message says why and what would help."""
+
+
+class OperandChangedError(ExactlaError, RuntimeError):
+    """An operand was written to by another thread while a product was being computed from it."""
+
+
+class WorkspaceError(ExactlaError, MemoryError):
+    """The smallest piece of the work does not fit the workspace limit.
+
+    Attributes
+    ----------
+    needed, allowed : int
+        Bytes.
+    """
+
+    def __init__(self, needed: int, allowed: int) -> None:
+        self.needed = needed
+        self.allowed = allowed
+        super().__init__(
+            f"the smallest block of this product needs {needed:,} bytes of workspace and {allowed:,} are allowed; "
+            "raise the limit with exactla.workspace_limit(...)"
+        )

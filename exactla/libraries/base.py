@@ -1,0 +1,125 @@
+"""What every array library has to offer: `Library`, and the description `Source` of an array that it has accepted.
+
+This file knows no array library, and NumPy only as the carrier of entries on the host.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from exactla.formats import FLOAT_FORMATS, FloatFormat, Format, IntegerFormat
+
+Part = Literal["real", "imag"]
+SUPPORTED = "numpy, torch, jax, dpnp and array_api_strict arrays, and nested lists of numbers"
+HostArray = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """An array of the caller that has been checked.
+
+    Attributes
+    ----------
+    array : Any
+        The array, as the library holds it. Nested lists and numbers are NumPy arrays by now.
+    name : str
+        Name of the argument that it was passed as, for messages.
+    library : Library
+        The library that it belongs to.
+    format : Format
+        Format of an entry, or of its real and its imaginary part where `complex` holds.
+    complex : bool
+        Whether the entries are complex.
+    shape : tuple of int
+        The shape.
+    device : Any
+        What the library calls the array's device; equal for arrays that may be combined.
+    device_kind : str
+        The kind of device: "cpu", "cuda", "sycl", ...
+    """
+
+    array: Any
+    name: str
+    library: "Library"
+    format: Format
+    complex: bool
+    shape: tuple[int, ...]
+    device: Any
+    device_kind: str
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type, for messages."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def refuse(value: Any, name: str) -> TypeError:
+    """The error for an argument that is no array of a known library."""
+    return TypeError(f"{name} is a {type_name(value)}; supported are {SUPPORTED}")
+
+
+class Library(ABC):
+    """An array library.
+
+    Entries travel as *encodings* in NumPy arrays: floats as unsigned integers of the width of the format, integers
+    and bool in their own type, Python integers as objects. Encodings handed to a `from_host` method belong to the
+    library afterwards: the result may share their memory.
+    """
+
+    name: ClassVar[str]
+    remedy: ClassVar[str] = ""  # what helps where a float format cannot be held, for messages
+    beyond: ClassVar[str] = ""  # entries that this library has beyond floats and integers, for messages
+
+    @abstractmethod
+    def read(self, array: Any, name: str) -> Source:
+        """Check an array of this library, passed as the argument `name`, and describe it."""
+
+    @abstractmethod
+    def host_encodings(self, source: Source, part: Part = "real") -> HostArray:
+        """Encodings of the entries or of one of their parts; not copied where the host sees the memory.
+
+        The result has the shape of the array, and any strides. Nobody may write to it.
+        """
+
+    @abstractmethod
+    def from_host(self, encodings: HostArray, format: FloatFormat, like: Source) -> Any:
+        """The real array with these encodings, on the device of `like`."""
+
+    @abstractmethod
+    def from_host_complex(self, real: HostArray, imag: HostArray, format: FloatFormat, like: Source) -> Any:
+        """The complex array with these encodings of its parts, on the device of `like`."""
+
+    @abstractmethod
+    def from_host_integers(self, values: HostArray, like: Source) -> Any:
+        """The array of these integers (int64 or bool), on the device of `like`."""
+
+    @abstractmethod
+    def holds(self, format_name: str, device: Any) -> bool:
+        """Whether arrays on a device can have the float format of this name."""
+
+    def check_result(self, format: FloatFormat | IntegerFormat, like: Source) -> None:
+        """Raise where a result of this format cannot be given back; called before any work is done."""
+        if isinstance(format, FloatFormat) and not self.holds(format.name, like.device):
+            raise TypeError(
+                f"{self.name} arrays cannot hold {format.name}{self.remedy}; "
+                f"dtype may be {', '.join(self._float_formats(like.device))}"
+            )
+
+    def refuse_dtype(self, name: str, dtype: Any, device: Any) -> TypeError:
+        """The error for an array whose entries are not supported."""
+        return TypeError(
+            f"{name} has dtype {dtype}; {self.name} arrays may hold {', '.join(self._float_formats(device))}, "
+            f"complex64, complex128, bool and integers of 8 to 64 bits{self.beyond}"
+        )
+
+    def _float_formats(self, device: Any) -> list[str]:
+        return [name for name in FLOAT_FORMATS if self.holds(name, device)]
+
+
+def check_complex(format: FloatFormat) -> None:
+    """Raise where there is no complex type with parts of a format."""
+    if format.name not in ("float32", "float64"):
+        raise TypeError(f"there is no complex type with parts of {format.name}; dtype may be complex64 or complex128")

@@ -1,0 +1,84 @@
+"""PyTorch tensors on any device. Knows torch; NumPy only as the carrier of entries on the host."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from exactla.formats import FLOAT32, FLOAT64, FLOAT_FORMATS, INTEGER_FORMATS, FloatFormat, Format
+from exactla.libraries import bits
+from exactla.libraries.base import HostArray, Library, Part, Source, refuse
+
+_FLOATS = tuple(name for name in FLOAT_FORMATS if hasattr(torch, name))
+_KNOWN: dict[Any, tuple[Format, bool]] = {
+    **{getattr(torch, name): (FLOAT_FORMATS[name], False) for name in _FLOATS},
+    **{getattr(torch, name): (format, False) for name, format in INTEGER_FORMATS.items() if hasattr(torch, name)},
+    torch.complex64: (FLOAT32, True),
+    torch.complex128: (FLOAT64, True),
+}
+_SIGNED = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_DEVICE_KINDS = {"xpu": "sycl"}
+
+
+class Torch(Library):
+    """Dense tensors of PyTorch."""
+
+    name = "torch"
+
+    def read(self, array: Any, name: str) -> Source:
+        _check_tensor(array, name)
+        known = _KNOWN.get(array.dtype)
+        if known is None:
+            raise self.refuse_dtype(name, array.dtype, array.device)
+        device = array.device
+        kind = _DEVICE_KINDS.get(device.type, device.type)
+        return Source(array, name, self, known[0], known[1], tuple(array.shape), device, kind)
+
+    def host_encodings(self, source: Source, part: Part = "real") -> HostArray:
+        tensor = source.array.detach()
+        if source.complex:
+            # a tensor may be a lazy conjugate, and the part of one a lazy negative
+            tensor = torch.view_as_real(tensor.resolve_conj())[..., 0 if part == "real" else 1]
+        tensor = tensor.resolve_neg()
+        if isinstance(source.format, FloatFormat):
+            tensor = tensor.view(_SIGNED[tensor.element_size()])
+        entries: HostArray = tensor.cpu().numpy()
+        return entries.view(f"u{entries.itemsize}") if isinstance(source.format, FloatFormat) else entries
+
+    def from_host(self, encodings: HostArray, format: FloatFormat, like: Source) -> Any:
+        signed = _tensor(encodings.view(f"i{encodings.itemsize}"))
+        return signed.view(getattr(torch, format.name)).to(like.device)
+
+    def from_host_complex(self, real: HostArray, imag: HostArray, format: FloatFormat, like: Source) -> Any:
+        return _tensor(bits.typed_complex(real, imag, format)).to(like.device)
+
+    def from_host_integers(self, values: HostArray, like: Source) -> Any:
+        return _tensor(values).to(like.device)
+
+    def holds(self, format_name: str, device: Any) -> bool:
+        return format_name in _FLOATS
+
+
+def _tensor(array: HostArray) -> Any:
+    """A tensor in the memory of an array, or of its copy where torch could not use that."""
+    return torch.from_numpy(np.require(array, requirements=["C", "W"]))
+
+
+def _check_tensor(array: Any, name: str) -> None:
+    """Raise unless a tensor has entries that can be read, and nobody expects a gradient."""
+    if not isinstance(array, torch.Tensor):
+        raise refuse(array, name)
+    # inside torch.func.vmap and grad, and in subclasses that take over every operation, there are no entries to see
+    transformed = torch._C._functorch.is_functorch_wrapped_tensor(array)
+    if transformed or type(array).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        raise TypeError(f"{name} is a transformed or wrapped tensor; its entries must be known: pass a plain tensor")
+    if array.is_nested or array.is_quantized or array.layout is not torch.strided:
+        layout = "nested" if array.is_nested else "quantized" if array.is_quantized else str(array.layout)
+        raise TypeError(f"{name} is a tensor of {layout} layout; pass a dense one, such as {name}.to_dense()")
+    if array.is_meta:
+        raise TypeError(f"{name} is a tensor on the meta device, which has no entries")
+    if array.requires_grad and torch.is_grad_enabled():
+        raise ValueError(f"{name} requires grad, and exactla computes no gradients; pass {name}.detach()")
+
+
+LIBRARY = Torch()

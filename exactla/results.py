@@ -1,0 +1,69 @@
+"""What the public calls return, and the choices that they take by name."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Enclosure(NamedTuple):
+    """The two ends of an enclosure: arrays of one shape with lo <= exact value <= hi in every entry."""
+
+    lo: Any
+    hi: Any
+
+
+class Rounding(StrEnum):
+    """Direction in which an exact value is rounded to a format."""
+
+    NEAREST = "nearest"
+    """To the nearest value, ties to even."""
+    DOWN = "down"
+    """Towards minus infinity."""
+    UP = "up"
+    """Towards plus infinity."""
+    ZERO = "zero"
+    """Towards zero."""
+
+
+@dataclass(frozen=True)
+class Info:
+    """How a result was computed. None of it can be seen in the result.
+
+    Attributes
+    ----------
+    backend, engine : str
+        What multiplied the residues.
+    moduli : int
+        Number of moduli.
+    bits, capacity : int
+        Bits that the exact integer results were proven to need, and bits that the moduli determine.
+    passes : int
+        Blocks that the work was cut into to stay within the workspace limit.
+    lossless : bool
+        Whether the operands became integers without loss. Always true: there is no other regime.
+    host_syncs : int
+        Times that the host waited for the device.
+    workspace_bytes : int
+        Estimated peak of the memory used beside operands and results.
+    hull : array of bool, optional
+        For interval products: entries that are proven to be the exact interval hull, rounded outward.
+    """
+
+    backend: str
+    engine: str
+    moduli: int
+    bits: int
+    capacity: int
+    passes: int
+    lossless: bool
+    host_syncs: int
+    workspace_bytes: int
+    hull: Any = None
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.backend}/{self.engine}: {self.bits} bits in {self.moduli} moduli ({self.capacity} bits), "
+            f"{self.passes} block{'s' * (self.passes != 1)}, {self.host_syncs} host syncs, "
+            f"{self.workspace_bytes / 2**20:,.1f} MiB of workspace"
+        )
+        return text if self.hull is None else f"{text}, hull mask {tuple(self.hull.shape)}"

@@ -1,0 +1,115 @@
+"""Settings of the calling context: backend, engine, checks, workspace limit, progress.
+
+Each is a context variable, so threads and asynchronous tasks do not see each other's. A name is checked when it is
+set.
+"""
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from exactla import registry
+
+Progress = Callable[[int, int], object]
+"""Called as progress(done, total) after each block of work."""
+
+forced_backend: ContextVar[str | None] = ContextVar("forced_backend", default=None)
+forced_engine: ContextVar[str | None] = ContextVar("forced_engine", default=None)
+checks_enabled: ContextVar[bool] = ContextVar("checks_enabled", default=True)
+workspace_bytes: ContextVar[int | None] = ContextVar("workspace_bytes", default=None)
+progress_callback: ContextVar[Progress | None] = ContextVar("progress_callback", default=None)
+
+
+@contextmanager
+def _set(variable: ContextVar[Any], value: object) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def backend(name: str | None) -> AbstractContextManager[None]:
+    """Force a backend inside a ``with`` block; None restores the automatic choice.
+
+    Parameters
+    ----------
+    name : str or None
+        One of the names that `backends` lists. The result of a call never depends on it.
+
+    Raises
+    ------
+    BackendUnavailable
+        Unknown name, or the backend cannot run here: the message says why and what would help.
+
+    Examples
+    --------
+    >>> import exactla as xl
+    >>> with xl.backend("numpy"):
+    ...     xl.mm([[1.0, 2.0]], [[3.0], [4.0]])
+    array([[11.]])
+    """
+    if name is not None:
+        registry.load(name)
+    return _set(forced_backend, name)
+
+
+def engine(name: str | None) -> AbstractContextManager[None]:
+    """Force the engine that multiplies residues inside a ``with`` block; None restores the automatic choice.
+
+    Parameters
+    ----------
+    name : str or None
+        An engine of the backend in use, as listed by `backends`. A call whose backend has no such engine raises
+        `BackendUnavailable`. The result of a call never depends on it.
+    """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"an engine is named by a string, got {type(name).__name__}")
+    return _set(forced_engine, name)
+
+
+def operand_checks(enabled: bool) -> AbstractContextManager[None]:
+    """Switch the second check of the operands on or off inside a ``with`` block.
+
+    The check finds operands that were written to by another thread during a call, and costs one host
+    synchronisation. Without it such a race goes unnoticed; results for operands at rest are the same.
+    """
+    return _set(checks_enabled, bool(enabled))
+
+
+def set_operand_checks(enabled: bool) -> None:
+    """Switch the second check of the operands on or off for the calling thread or task; see `operand_checks`."""
+    checks_enabled.set(bool(enabled))
+
+
+def workspace_limit(limit: int | None) -> AbstractContextManager[None]:
+    """Limit the memory used beside operands and results inside a ``with`` block.
+
+    Parameters
+    ----------
+    limit : int or None
+        Bytes. None restores the default, a quarter of the memory that is free when a call starts. Larger work is cut
+        into blocks; where not even the smallest block fits, a call raises `WorkspaceError` before it allocates.
+    """
+    return _set(workspace_bytes, _checked_limit(limit))
+
+
+def set_workspace_limit(limit: int | None) -> None:
+    """Limit the workspace for the calling thread or task; see `workspace_limit`."""
+    workspace_bytes.set(_checked_limit(limit))
+
+
+def progress(callback: Progress | None) -> AbstractContextManager[None]:
+    """Have `callback(done, total)` called after each block of work inside a ``with`` block."""
+    return _set(progress_callback, callback)
+
+
+def _checked_limit(limit: int | None) -> int | None:
+    if limit is None:
+        return None
+    bytes_ = operator.index(limit)
+    if bytes_ <= 0:
+        raise ValueError(f"a workspace limit is a positive number of bytes, got {bytes_}")
+    return bytes_

@@ -1,0 +1,69 @@
+"""Shapes of products: what `numpy.matmul` accepts, as stacks of matrices and the pairs of them that are multiplied."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from exactla.core.contraction import Pairing
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A product as T pairs of [rows, depth] and [columns, depth] matrices, and the shape the caller expects."""
+
+    rows: int
+    columns: int
+    depth: int
+    left_index: tuple[int, ...]
+    right_index: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def result(self) -> tuple[int, int, int]:
+        """[T, R, C]."""
+        return len(self.left_index), self.rows, self.columns
+
+    def pairing(self, left_stacks: int, right_stacks: int) -> Pairing:
+        """The pairs, given how many matrices each side holds: one may stand for all where it is repeated."""
+        return Pairing(
+            self.left_index if left_stacks > 1 else (0,) * len(self.left_index),
+            self.right_index if right_stacks > 1 else (0,) * len(self.right_index),
+        )
+
+
+def matmul_layout(a: tuple[int, ...], b: tuple[int, ...], *, transposed: bool, names: tuple[str, str]) -> Layout:
+    """The layout of a @ b, or of a @ b.T with `transposed`; vectors, stacks and broadcasting as in `numpy.matmul`.
+
+    Raises
+    ------
+    ValueError
+        An operand is a number, the inner dimensions differ, or the stacks do not broadcast.
+    """
+    for name, shape in zip(names, (a, b), strict=True):
+        if not shape:
+            raise ValueError(f"{name} is a single number; operands of a product have one dimension or more")
+    left, right = _matrix(a), _matrix(b)
+    rows, depth = left[-2:]
+    columns, other = right[-2:] if transposed or len(b) == 1 else right[:-3:-1]
+    if depth != other:
+        form = f"{names[0]} @ {names[1]}{'.T' if transposed else ''}"
+        raise ValueError(f"inner dimensions of {form} differ: {depth} of shape {a} and {other} of shape {b}")
+    try:
+        stacks = np.broadcast_shapes(left[:-2], right[:-2])
+    except ValueError:
+        raise ValueError(f"stacks of {names[0]} of shape {a} and {names[1]} of shape {b} do not broadcast") from None
+    shape = stacks + ((rows,) if len(a) > 1 else ()) + ((columns,) if len(b) > 1 else ())
+    return Layout(rows, columns, depth, _index(left[:-2], stacks), _index(right[:-2], stacks), shape)
+
+
+def _matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape if len(shape) > 1 else (1, *shape)
+
+
+def _index(own: tuple[int, ...], stacks: tuple[int, ...]) -> tuple[int, ...]:
+    """For each result, the position of its matrix among an operand's own."""
+    if own == stacks:
+        return tuple(range(prod(own)))
+    numbers = np.arange(prod(own)).reshape(own)
+    return tuple(np.broadcast_to(numbers, stacks).ravel().tolist())
