@@ -5,14 +5,22 @@ from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))  # for mathml.py beside this file
+sys.path.insert(0, str(HERE))  # for the extensions beside this file
 
 project = "exactla"
 author = "The exactla authors"
 copyright = "The exactla authors"
 version = release = metadata.version("exactla")
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "mathml"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "docstrings",
+    "mathml",
+]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"exactla {release}"
@@ -28,7 +36,8 @@ myst_dmath_double_inline = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc's Parameters sections hold the types
 autodoc_preserve_defaults = True
-default_role = "py:obj"
+default_role = "autolink"  # a link where the name is one, else emphasis, as for parameters
+autosummary_generate = False
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 

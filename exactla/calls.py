@@ -37,21 +37,21 @@ def options() -> Options:
     )
 
 
-def result_format(sources: Sequence[Source], dtype: Any) -> tuple[FloatFormat, bool]:
-    """Format and complexity of a result: the operands' common type, or the one asked for."""
+def result_format(sources: Sequence[Source], dtype: Any) -> FloatFormat:
+    """The format of a result, or of its parts where it is complex: the operands' common one, or the one asked for."""
     is_complex = any(s.complex for s in sources)
     if dtype is None:
         format = common_format(*(s.format for s in sources))
         sources[0].library.check_result(format, sources[0])
-        return format, is_complex
-    format, asked_complex = dtype_format(dtype, sources[0])
-    if is_complex != asked_complex:
-        kind = ("real", "complex")
-        raise TypeError(
-            f"dtype={dtype} is {kind[asked_complex]} and the product is {kind[is_complex]}; "
-            f"pass a {kind[is_complex]} dtype"
-        )
-    return format, is_complex
+    else:
+        format, asked_complex = dtype_format(dtype, sources[0])
+        if is_complex != asked_complex:
+            kind = ("real", "complex")
+            raise TypeError(
+                f"dtype={dtype} is {kind[asked_complex]} and the product is {kind[is_complex]}; "
+                f"pass a {kind[is_complex]} dtype"
+            )
+    return format
 
 
 def parts(backend: Backend, source: Source, *, transpose: bool) -> list[Operand]:
@@ -85,4 +85,3 @@ def info(backend: Backend, work: Work, hull: Any = None) -> Info:
         workspace_bytes=work.tiling.workspace_bytes,
         hull=hull,
     )
-

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from exactla.arrays import Source, read
+from exactla.encodings import nan_mask
 from exactla.formats import BOOL, BigIntegerFormat, FloatFormat
 from exactla.libraries.base import HostArray, Part
 
@@ -14,7 +15,7 @@ BITS_VERSION = 1
 
 
 def digest(*arrays: Any) -> str:
-    """SHA-256 over the canonical bytes of arrays.
+    r"""SHA-256 over the canonical bytes of arrays.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ def digest(*arrays: Any) -> str:
 
     Notes
     -----
-    The bytes are ``b"exactla-digest-1\\n"`` and then, for each array, a line of its type's name, its number of
+    The bytes are ``b"exactla-digest-1\n"`` and then, for each array, a line of its type's name, its number of
     dimensions and its shape, followed by the entries in C order: floats and integers as little-endian encodings (every
     NaN as the format's canonical one), bool as a byte, complex as real and imaginary part, Python integers as
     decimal lines.
@@ -82,8 +83,5 @@ def _canonical(source: Source, part: Part) -> bytes:
 
 
 def _canonical_nan(encodings: HostArray, format: FloatFormat) -> HostArray:
-    magnitude = encodings & encodings.dtype.type((1 << (format.bits - 1)) - 1)
-    nan = magnitude > (format.largest if format.infinity is None else format.infinity)
-    if not format.signed_zero:
-        nan |= encodings == encodings.dtype.type(1 << (format.bits - 1))
+    nan = nan_mask(encodings, format)
     return np.where(nan, encodings.dtype.type(format.nan), encodings) if nan.any() else encodings

@@ -19,7 +19,6 @@ def mm_interval(
     a_rad: Any,
     b_mid: Any,
     b_rad: Any,
-    /,
     *,
     method: str = "sharp",
     dtype: Any = None,
@@ -81,7 +80,6 @@ def mm_interval_bounds(
     a_hi: Any,
     b_lo: Any,
     b_hi: Any,
-    /,
     *,
     method: str = "sharp",
     dtype: Any = None,
@@ -128,7 +126,7 @@ def _product(
     _check(operands)
     a, _, b, _ = operands
     layout = matmul_layout(a.shape, b.shape, transposed=False, names=(a.name, b.name))
-    format, _ = calls.result_format(operands, dtype)
+    format = calls.result_format(operands, dtype)
     backend = calls.backend_for(a)
     with backend.scope(a):
         left = _side(backend, operands[:2], transpose=False)
@@ -168,7 +166,9 @@ def _side(backend: Backend, operands: Sequence[Source], *, transpose: bool) -> t
 
 def _invalid_error(backend: Backend, operands: Sequence[Source], endpoints: bool) -> ValueError:
     for first, second in (operands[:2], operands[2:]):
-        position = backend.first_invalid_interval(*_side(backend, (first, second), transpose=False), endpoints=endpoints)
+        position = backend.first_invalid_interval(
+            *_side(backend, (first, second), transpose=False), endpoints=endpoints
+        )
         if position >= 0:
             where = ", ".join(str(int(i)) for i in np.unravel_index(position, first.shape))
             if endpoints:

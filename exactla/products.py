@@ -90,7 +90,7 @@ def mm_enclose(
 
 
 def mm_enclose_nt(
-    a: Any, bt: Any, /, *, dtype: Any = None, nonfinite: NonFinitePolicy = "raise", return_info: bool = False
+    a: Any, bt: Any, *, dtype: Any = None, nonfinite: NonFinitePolicy = "raise", return_info: bool = False
 ) -> Any:
     """Enclose ``a @ bt.T`` (of the last two axes) without a transposed copy; else as `mm_enclose`.
 
@@ -110,14 +110,14 @@ def mm_enclose_nt(
 
 
 def bmm_enclose(
-    a: Any, b: Any, /, *, dtype: Any = None, nonfinite: NonFinitePolicy = "raise", return_info: bool = False
+    a3: Any, b3: Any, *, dtype: Any = None, nonfinite: NonFinitePolicy = "raise", return_info: bool = False
 ) -> Any:
     """Enclose the products of two stacks of equal length, which share one plan; else as `mm_enclose`.
 
     Parameters
     ----------
-    a : array, shape (batch, M, K)
-    b : array, shape (batch, K, N)
+    a3 : array, shape (batch, M, K)
+    b3 : array, shape (batch, K, N)
     dtype, nonfinite, return_info
         As in `mm_enclose`.
 
@@ -126,13 +126,12 @@ def bmm_enclose(
     Enclosure, or Enclosure and Info
         As from `mm_enclose`; no member of the batch influences another's bytes.
     """
-    return _enclose(_stacks(a, b), False, dtype, nonfinite, return_info)
+    return _enclose(_stacks(a3, b3), False, dtype, nonfinite, return_info)
 
 
 def mm(
     a: Any,
     b: Any,
-    /,
     *,
     rounding: str = "nearest",
     dtype: Any = None,
@@ -173,7 +172,6 @@ def mm(
 def mm_nt(
     a: Any,
     bt: Any,
-    /,
     *,
     rounding: str = "nearest",
     dtype: Any = None,
@@ -185,9 +183,8 @@ def mm_nt(
 
 
 def bmm(
-    a: Any,
-    b: Any,
-    /,
+    a3: Any,
+    b3: Any,
     *,
     rounding: str = "nearest",
     dtype: Any = None,
@@ -195,10 +192,10 @@ def bmm(
     return_info: bool = False,
 ) -> Any:
     """The correctly rounded products of two stacks (batch, M, K) and (batch, K, N); else as `mm`."""
-    return _rounded(_stacks(a, b), False, rounding, dtype, nonfinite, return_info)
+    return _rounded(_stacks(a3, b3), False, rounding, dtype, nonfinite, return_info)
 
 
-def mm_exact(a: Any, b: Any, /, *, return_info: bool = False) -> Any:
+def mm_exact(a: Any, b: Any, *, return_info: bool = False) -> Any:
     """The exact product of integer matrices.
 
     Parameters
@@ -259,12 +256,12 @@ def _exact_array(values: np.ndarray[Any, Any], like: Source) -> Any:
     return like.library.from_host_integers(values, like)
 
 
-def _stacks(a: Any, b: Any) -> tuple[Source, Source]:
-    left, right = calls.read_operands((a, "a"), (b, "b"))
+def _stacks(a3: Any, b3: Any) -> tuple[Source, Source]:
+    left, right = calls.read_operands((a3, "a3"), (b3, "b3"))
     if len(left.shape) != 3 or len(right.shape) != 3 or left.shape[0] != right.shape[0]:
         raise ValueError(
-            f"a batched product takes (batch, M, K) and (batch, K, N), got a of shape {left.shape} "
-            f"and b of shape {right.shape}"
+            f"a batched product takes (batch, M, K) and (batch, K, N), got a3 of shape {left.shape} "
+            f"and b3 of shape {right.shape}"
         )
     return left, right
 
@@ -295,7 +292,7 @@ def _product(
         raise ValueError(f"nonfinite={nonfinite!r} is unknown; it may be raise or propagate")
     a, b = operands
     layout: Layout = matmul_layout(a.shape, b.shape, transposed=transposed, names=(a.name, b.name))
-    format, is_complex = calls.result_format(operands, dtype)
+    format = calls.result_format(operands, dtype)
     backend = calls.backend_for(a)
     with backend.scope(a):
         left = calls.parts(backend, a, transpose=False)

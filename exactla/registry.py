@@ -6,7 +6,7 @@ engines are checked, when it is first used.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import metadata
 
 from exactla.backend import Backend
@@ -78,7 +78,7 @@ def load(name: str) -> Backend:
     return _load(known[name])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _load(description: BackendDescription) -> Backend:
     reason = description.missing()
     if reason is not None:

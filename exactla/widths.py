@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from exactla.arrays import agree, read
+from exactla.encodings import nan_mask
 from exactla.formats import FloatFormat
 from exactla.libraries.base import HostArray
 
 
-def width_ulps(lo: Any, hi: Any, /) -> Any:
+def width_ulps(lo: Any, hi: Any) -> Any:
     """The number of representable steps from `lo` to `hi`.
 
     Parameters
@@ -46,7 +47,9 @@ def width_ulps(lo: Any, hi: Any, /) -> Any:
     agree(*sources)
     low, high = sources
     if not isinstance(low.format, FloatFormat) or low.format != high.format or low.complex or high.complex:
-        raise TypeError(f"widths are of two real arrays of one floating-point format, got {low.format} and {high.format}")
+        raise TypeError(
+            f"widths are of two real arrays of one floating-point format, got {low.format} and {high.format}"
+        )
     if low.shape != high.shape:
         raise ValueError(f"lo has shape {low.shape} and hi has shape {high.shape}; they must be equal")
     ranks = [_rank(s.library.host_encodings(s), low.format, s.name) for s in sources]
@@ -57,15 +60,11 @@ def width_ulps(lo: Any, hi: Any, /) -> Any:
     return low.library.from_host_integers(np.where(wrapped, np.iinfo(np.int64).max, width), low)
 
 
-def _rank(encodings: HostArray, format: FloatFormat, name: str) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    words = np.asarray(encodings).astype(np.uint64)
-    magnitude = words & np.uint64((1 << (format.bits - 1)) - 1)
-    highest = format.largest if format.infinity is None else format.infinity
-    invalid = magnitude > highest
-    if not format.signed_zero:
-        invalid |= words == 1 << (format.bits - 1)
-    if invalid.any():
-        index = ", ".join(str(int(i)) for i in np.unravel_index(int(invalid.argmax()), invalid.shape))
+def _rank(encodings: HostArray, format: FloatFormat, name: str) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
+    nan = nan_mask(encodings, format)
+    if nan.any():
+        index = ", ".join(str(int(i)) for i in np.unravel_index(int(nan.argmax()), nan.shape))
         raise ValueError(f"{name}[{index}] is NaN and has no place in the order")
-    signed = magnitude.astype(np.int64)
-    return np.where(words >> np.uint64(format.bits - 1) != 0, -signed, signed)
+    words = encodings.astype(np.uint64)
+    magnitude = (words & np.uint64((1 << (format.bits - 1)) - 1)).astype(np.int64)
+    return np.where(words >> np.uint64(format.bits - 1) != 0, -magnitude, magnitude)

@@ -14,9 +14,7 @@ from tests.oracle import (
     assert_complex,
     assert_enclosure,
     assert_product,
-    encode,
     encodings,
-    exact,
     format_of,
     same_bytes,
 )
@@ -201,14 +199,14 @@ def test_complex_products(seed, share, name, rounding):
 
 
 @bounded
-@given(seed=seeds, target=formats, share=shares, rounding=roundings)
-def test_values_halfway_between_two_neighbours(seed, target, share, rounding):
-    rng = np.random.default_rng(seed)
-    fields = floats(rng, target, (8, 1), round(share * whole_range(target)), zeros=0)
-    x = exact(fields)
-    step = min((n & -n).bit_length() for n in x.numbers.flat if n) if (x.numbers != 0).any() else 1
-    halves = [(n << 1) + int(rng.integers(-1, 2)) * (1 << max(n.bit_length() - target.precision, 0)) for n in x.numbers.flat]
-    assert step >= 1
-    a = np.array([[n] for n in halves], dtype=object)
-    b = np.ldexp(np.ones((1, 1)), max(x.exponent - 1, -1074))
+@given(data=st.data(), target=formats, rounding=roundings)
+def test_values_halfway_between_two_neighbours(data, target, rounding):
+    significands = st.integers(0, (1 << target.precision) - 1)
+    halves = st.lists(st.tuples(significands, st.sampled_from([-1, 0, 1]), st.sampled_from([-1, 1])), min_size=1)
+    numbers = [
+        (2 * s + half) * (-1 if negative else 1) for s, half, negative in data.draw(st.lists(halves, min_size=1))
+    ]
+    step = data.draw(st.integers(target.least_exponent, target.least_exponent + target.exponent_fields))
+    a = np.array(numbers, dtype=object).reshape(-1, 1)
+    b = np.array([[2.0 ** max(step - 1, -1074)]])
     assert_product(xl.mm(a, b, rounding=rounding, dtype=target.dtype), a, b, target, rounding)

@@ -18,6 +18,7 @@ import exactla as xl
 from tests.operands import ALL_FORMATS, floats, from_encodings, whole_range
 from tests.oracle import (
     FORMATS,
+    ROUNDINGS,
     assert_bits,
     assert_enclosure,
     assert_ends,
@@ -269,7 +270,7 @@ def test_zero_times_infinity_and_nan_do_not_depend_on_the_path(backend, path):
         np.testing.assert_array_equal(PATHS[path](*forms), SPECIAL_PRODUCT)
     for end in (0, 1):
         forms = (
-            lambda *args, call=call: call(*args, nonfinite="propagate")[end]
+            lambda *args, call=call, end=end: call(*args, nonfinite="propagate")[end]
             for call in (xl.mm_enclose, xl.mm_enclose_nt, xl.bmm_enclose)
         )
         np.testing.assert_array_equal(PATHS[path](*forms), SPECIAL_PRODUCT)

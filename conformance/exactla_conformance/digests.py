@@ -85,7 +85,10 @@ def reference_path(bits_version: int) -> Path:
 
 def load_reference(bits_version: int) -> DigestFile:
     """The frozen digests of a version; FileNotFoundError where there are none."""
-    return DigestFile.load(reference_path(bits_version))
+    path = reference_path(bits_version)
+    if not path.exists():
+        raise FileNotFoundError(f"there are no frozen digests of bits version {bits_version}: {path} is missing")
+    return DigestFile.load(path)
 
 
 def write_json(data: Mapping[str, Any], path: str | os.PathLike[str]) -> None:

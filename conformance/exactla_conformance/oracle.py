@@ -75,9 +75,10 @@ def _at(entries: Sequence[int], positions: range) -> Sequence[int]:
 
 
 def pair_lines(a: Shape, b: Shape, transposed: bool) -> Pairing:
-    """Pair rows with columns as matmul does; where transposed, with the rows of B."""
+    """Pair rows with columns as matmul does; where transposed, with the rows of B. A vector is one row or column."""
     row, column = len(a) == 1, len(b) == 1
-    a, b = ((1, *a) if row else a), ((*b, 1) if column else b)
+    a, b = ((1, *a) if row else a), ((1, *b) if column else b)
+    transposed = transposed or column
     (m, k), (n, depth) = a[-2:], b[-2:] if transposed else b[:-3:-1]
     if k != depth:
         raise ValueError(f"inner dimensions differ: {a} and {b}")

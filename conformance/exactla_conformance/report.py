@@ -39,7 +39,8 @@ class Report:
     outcomes: Sequence[Outcome]
     absent: Sequence[str] = ()
     """Cases of the reference that the suite no longer has."""
-    oracle: bool = False
+    against: Sequence[str] = ("frozen digests",)
+    """What the results were compared with."""
 
     @property
     def failures(self) -> list[Outcome]:
@@ -65,7 +66,7 @@ class Report:
         """The report as JSON data; `DigestFile.load` reads it too."""
         return {
             **self.digests().to_json(),
-            "oracle": self.oracle,
+            "against": list(self.against),
             "passed": self.passed,
             "failures": {outcome.name: list(outcome.problems) for outcome in self.failures},
             "skipped": {outcome.name: outcome.skipped for outcome in self.skipped},
@@ -74,15 +75,14 @@ class Report:
 
     def __str__(self) -> str:
         agreed = len(self.outcomes) - len(self.failures) - len(self.skipped)
-        checked = "the frozen digests and the exact oracle" if self.oracle else "the frozen digests"
         seconds = sum(outcome.seconds for outcome in self.outcomes)
         lines = [f"{key}: {value}" for key, value in self.environment.items()]
         lines += [str(outcome) for outcome in (*self.failures, *self.skipped)]
         lines += [f"{name}: in the reference, but no longer in the suite" for name in self.absent]
         lines.append(
-            f"{'PASS' if self.passed else 'FAIL'}: {agreed} of {len(self.outcomes)} cases agree with {checked}, "
-            f"{len(self.failures)} differ, {len(self.skipped)} were not run, {len(self.absent)} are lost"
-            f" ({seconds:.1f} s)"
+            f"{'PASS' if self.passed else 'FAIL'}: {agreed} of {len(self.outcomes)} cases agree with the "
+            f"{' and the '.join(self.against)}, {len(self.failures)} differ, {len(self.skipped)} were not run, "
+            f"{len(self.absent)} are lost ({seconds:.1f} s)"
         )
         return "\n".join(lines)
 

@@ -30,6 +30,8 @@ from exactla_conformance.report import (
 Progress = Callable[[int, int], None]
 """Called with the number of cases done and the number in all."""
 
+FROZEN, ORACLE = "frozen digests", "exact oracle"
+
 
 def reference() -> DigestFile:
     """The frozen digests that this version of exactla has to give."""
@@ -161,7 +163,8 @@ def run(
     with forced(backend, engine):
         outcomes = _run(cases, lambda case: check_frozen(case, frozen, oracle), progress)
     absent = sorted(frozen.cases.keys() - cases.keys()) if select is None else []
-    return Report(xl.BITS_VERSION, environment(backend, engine), outcomes, absent, oracle)
+    against = (FROZEN, ORACLE) if oracle else (FROZEN,)
+    return Report(xl.BITS_VERSION, environment(backend, engine), outcomes, absent, against)
 
 
 def compare(path_a: str | os.PathLike[str], path_b: str | os.PathLike[str]) -> Comparison:
@@ -187,7 +190,7 @@ def update(path: str | os.PathLike[str] | None = None, progress: Progress | None
     """
     target = reference_path(xl.BITS_VERSION) if path is None else Path(path)
     outcomes = _run(select_cases(), check, progress)
-    report = Report(xl.BITS_VERSION, environment(None, None), outcomes, oracle=True)
+    report = Report(xl.BITS_VERSION, environment(None, None), outcomes, against=(ORACLE,))
     if report.failures or report.skipped:
         raise ConformanceError(f"nothing is frozen, for the oracle does not agree on every case\n{report}")
     frozen = report.digests()

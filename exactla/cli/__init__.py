@@ -50,9 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         parsed = parse(arguments)
-    except SystemExit:  # argparse has printed the --help or --version that was asked for
-        return ExitCode.OK
-    return int(parsed.run(parsed))
+        return int(parsed.run(parsed))
+    except SystemExit as stop:  # how argparse ends after --help and --version, and the suite's parser after any fault
+        return stop.code if isinstance(stop.code, int) else ExitCode.OK
 
 
 def _report(error: BaseException, *, show_traceback: bool) -> ExitCode:

@@ -35,7 +35,7 @@ def read_csv(stream: BinaryIO, name: str) -> npt.NDArray[Any]:
     for number, line in enumerate(text.split("\n"), start=1):
         row = [_number(cell.strip(), f"{name}: line {number}", first=number == 1) for cell in line.split(",")]
         if rows and len(row) != len(rows[0]):
-            raise InputError(f"{name}: line {number} has {_entries(row)}, line 1 has {len(rows[0])}")
+            raise InputError(f"{name}: line {number} has {_entries(row)}, line 1 has {_entries(rows[0])}")
         rows.append(row)
     if any(isinstance(entry, float) for row in rows for entry in row):
         return np.array([_floats(row, f"{name}: line {i}") for i, row in enumerate(rows, start=1)], dtype=np.float64)

@@ -5,7 +5,7 @@ import sys
 
 import exactla as xl
 from exactla.cli.exits import ExitCode, InputError
-from exactla.cli.loading import load_all
+from exactla.cli.loading import NamedArray, load_all
 from exactla.cli.options import Commands, Parser
 
 
@@ -29,15 +29,22 @@ def add_parser(commands: Commands, common: Parser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the digests."""
     if arguments.joint:
-        loaded = [array for file in arguments.files for array in load_all(file)]
-        print(f"{xl.digest(*(item.array for item in loaded))}  {' '.join(item.name for item in loaded)}")
+        loaded = [item for file in arguments.files for item in load_all(file)]
+        print(f"{_digest(*loaded)}  {' '.join(item.name for item in loaded)}")
         return ExitCode.OK
     code = ExitCode.OK
     for file in arguments.files:
         try:
             for item in load_all(file):
-                print(f"{xl.digest(item.array)}  {item.name}")
+                print(f"{_digest(item)}  {item.name}")
         except InputError as error:
             print(f"exactla: error: {error}", file=sys.stderr)
             code = ExitCode.BAD_INPUT
     return code
+
+
+def _digest(*items: NamedArray) -> str:
+    try:
+        return xl.digest(*(item.array for item in items))
+    except TypeError as error:
+        raise InputError(f"{', '.join(item.name for item in items)}: {error}") from error

@@ -19,7 +19,7 @@ from exactla.cli.loading import NamedArray, load
 from exactla.cli.options import Commands, Parser
 from exactla.cli.progress import progress_bar
 from exactla.cli.saving import check_target, save, storable
-from exactla.errors import WorkspaceError
+from exactla.errors import NonFiniteError, WorkspaceError
 from exactla.formats import FLOAT_FORMATS
 from exactla.results import Info, Rounding
 
@@ -107,14 +107,22 @@ def _settings(arguments: argparse.Namespace) -> Iterator[None]:
 
 @contextmanager
 def _explained(a: NamedArray, b: NamedArray | None) -> Iterator[None]:
-    """Say which files the operands of a refused product came from."""
-    files = f"a is {a.name}" if b is None else f"a is {a.name}, b is {b.name}"
+    """Say why a product is refused in the words of the command line: files and options."""
+    right = a if b is None else b
     try:
         yield
     except WorkspaceError as error:
-        raise MemoryError(f"{error}; here: --workspace SIZE") from error
+        raise MemoryError(
+            f"the smallest block of this product needs {error.needed:,} bytes of workspace and {error.allowed:,} are "
+            "allowed; raise --workspace"
+        ) from error
+    except NonFiniteError as error:
+        file = a.name if error.operand == "a" else right.name
+        raise InputError(
+            f"{file}: the entry {list(error.index)} is not finite; --nonfinite propagate follows IEEE 754"
+        ) from error
     except (TypeError, ValueError) as error:
-        raise InputError(f"{error} ({files})") from error
+        raise InputError(f"{error} (a is {a.name}, b is {right.name}{'' if b else ' transposed'})") from error
 
 
 def _description(arguments: argparse.Namespace, a: NamedArray, b: NamedArray | None, product: Product) -> str:

@@ -22,6 +22,6 @@ def common_options() -> Parser:
     """Options that may stand before or after the name of the subcommand."""
     # Absent ones must not be set: a subcommand's default would undo what stood before its name.
     common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("-q", "--quiet", action="store_true", help="no progress bars and no remarks")
+    common.add_argument("-q", "--quiet", action="store_true", help="show no progress bars")
     common.add_argument("--traceback", action="store_true", help="show where an error came from")
     return common

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def parse_bytes(text: str) -> int:
     """
     match = _SIZE.fullmatch(text.strip().lower())
     unit = None if match is None else _UNITS.get("" if match[2] in ("b", "bytes") else match[2])
-    size = 0 if match is None or unit is None else int(float(match[1]) * unit)
+    size = 0 if match is None or unit is None else int(Fraction(match[1]) * unit)
     if size < 1:
         raise ValueError(f"{text!r} is not a size in bytes such as 2GiB or 500MB")
     return size
@@ -50,7 +51,8 @@ def widths(lo: npt.NDArray[Any], hi: npt.NDArray[Any]) -> str:
         return "no entries"
     if not numbers.any():
         return "every entry is NaN"
-    lo_numbers, hi_numbers = lo[numbers], hi[numbers]
+    lo_numbers: npt.NDArray[Any] = lo[numbers]
+    hi_numbers: npt.NDArray[Any] = hi[numbers]
     parts = [(lo_numbers, hi_numbers)]
     if lo.dtype.kind == "c":
         parts = [(lo_numbers.real, hi_numbers.real), (lo_numbers.imag, hi_numbers.imag)]

@@ -30,9 +30,7 @@ def check_target(path: Path, suffixes: Sequence[str]) -> None:
         a regular file has that name.
     """
     if path.suffix.lower() not in suffixes:
-        raise InputError(
-            f"{path}: this result is saved as {' or '.join(suffixes)}, not as {path.suffix or 'no suffix'}"
-        )
+        raise InputError(f"{path}: the name of this file must end in {' or '.join(suffixes)}")
     folder = path.resolve().parent
     if not folder.is_dir():
         raise InputError(f"{path}: there is no folder {folder}")
@@ -63,7 +61,10 @@ def save(path: Path, arrays: Arrays) -> None:
 
 def storable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array in a dtype that a .npy file can hold: itself, or float32 with the same values."""
-    return array if array.dtype.kind in "biufc" else array.astype(np.float32)
+    if array.dtype.isbuiltin == 1:
+        return array
+    with np.errstate(invalid="ignore"):  # a NaN is a value here
+        return array.astype(np.float32)
 
 
 @contextmanager

@@ -18,8 +18,9 @@ Terms = tuple[tuple[int, int, int], ...]
 class Side(Protocol):
     """One side of a product: the operands that the terms number, for any block of rows."""
 
-    scanned: Operand
-    """An operand that carries the rows' exponents."""
+    @property
+    def scanned(self) -> Operand:
+        """An operand that carries the rows' exponents."""
 
     def pieces(self, stacks: slice, rows: slice, depth: slice) -> Sequence[Operand]:
         """The operands of a block."""
@@ -115,4 +116,3 @@ class Contraction:
             self.counts.append(count)
         self._kept[name] = (key, planes)
         return planes
-

@@ -119,12 +119,15 @@ def interval_product(
     a, b = backend.scan([left, right])
     if not (a.finite and b.finite):
         raise NonFinite
-    sides = [IntervalSide(backend, x.operands[0], x.operands[1], endpoints) for x in (a, b)]
+    sides = (
+        IntervalSide(backend, a.operands[0], a.operands[1], endpoints),
+        IntervalSide(backend, b.operands[0], b.operands[1], endpoints),
+    )
     groups = interval_groups(method)
     # both ends are sums of all terms of the first two groups, and the hull's corrections are smaller
     terms = (len(groups[_INNER]) + len(groups[_OUTER])) * left[0].shape[2]
     bits = sum_bits(a.bits + EXTRA_BITS, b.bits + EXTRA_BITS, terms)
-    contraction = Contraction(backend, *sides, pairing, groups, arithmetic(backend, bits, options.engine))
+    contraction = Contraction(backend, sides[0], sides[1], pairing, groups, arithmetic(backend, bits, options.engine))
     tiling = plan(contraction, PIECES, options.workspace)
     results, hull = _evaluate(contraction, sides, format, tiling, method, options)
     checks = check_operands(backend, contraction, options)

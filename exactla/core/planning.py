@@ -1,6 +1,6 @@
 """Plans of a product: engine, moduli and blocks. Whatever is chosen here cannot be seen in a result."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -86,7 +86,7 @@ def arithmetic(backend: Backend, bits: int, forced: str | None) -> Arithmetic:
         for limit in engine.modulus_limits:
             base = residue_base(limit, bits)
             if base is not None:
-                check_engine(backend, engine, limit)
+                _check_engine(backend.engine_is_exact, backend.name, engine, limit)
                 return Arithmetic(engine, base, bits)
     raise BackendUnavailable(
         f"engine {forced or 'of any kind'!r} of backend {backend.name!r} has no moduli for {bits} bits"
@@ -94,7 +94,7 @@ def arithmetic(backend: Backend, bits: int, forced: str | None) -> Arithmetic:
 
 
 @lru_cache(maxsize=64)
-def check_engine(backend: Backend, engine: Engine, limit: int) -> None:
+def _check_engine(is_exact: Callable[[Engine, int], bool], backend: str, engine: Engine, limit: int) -> None:
     """Refuse an engine that is wrong on residues at the bound, summed over the longest inner product it claims.
 
     Raises
@@ -102,15 +102,13 @@ def check_engine(backend: Backend, engine: Engine, limit: int) -> None:
     BackendUnavailable
         A product of extreme residues came out wrong.
     """
-    if not backend.engine_is_exact(engine, limit):
+    if not is_exact(engine, limit):
         raise BackendUnavailable(
-            f"engine {engine.name!r} of backend {backend.name!r} multiplies residues up to {limit // 2} wrongly here"
+            f"engine {engine.name!r} of backend {backend!r} multiplies residues up to {limit // 2} wrongly here"
         )
 
 
-def tiling(
-    backend: Backend, arithmetic: Arithmetic, tile: Tile, pieces: int, groups: int, limit: int | None
-) -> Tiling:
+def tiling(backend: Backend, arithmetic: Arithmetic, tile: Tile, pieces: int, groups: int, limit: int | None) -> Tiling:
     """The largest blocks whose workspace stays within the limit (bytes; by default a share of the free memory).
 
     Raises

@@ -1,6 +1,7 @@
 """CSV files: integers of any size keep their value, decimals are the nearest float64, faults name their line."""
 
 import io
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -46,9 +47,8 @@ def test_decimals_are_the_nearest_float64(text):
     assert array.dtype == np.float64
     entry = float(array[0, 1])
     distance = abs(Fraction(text) - Fraction(entry))
-    for neighbour in np.nextafter(entry, [-np.inf, np.inf]):
-        if np.isfinite(neighbour):
-            assert distance <= abs(Fraction(text) - Fraction(float(neighbour)))
+    neighbours = (math.nextafter(entry, -math.inf), math.nextafter(entry, math.inf))
+    assert all(distance <= abs(Fraction(text) - Fraction(x)) for x in neighbours if math.isfinite(x))
     assert np.signbit(entry) == text.startswith("-")
 
 

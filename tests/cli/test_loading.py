@@ -5,6 +5,7 @@ import os
 import pickle
 import struct
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +45,8 @@ def test_npy_round_trip(folder, array):
 
 @pytest.mark.parametrize("savez", [np.savez, np.savez_compressed])
 def test_npz_round_trip(folder, savez):
-    savez("x.npz", **ARRAYS)
+    members: dict[str, Any] = dict(ARRAYS)
+    savez("x.npz", **members)
     loaded = list(load_all("x.npz"))
     assert [item.name for item in loaded] == [f"x.npz:{name}" for name in ARRAYS]
     assert all(same(item.array, array) for item, array in zip(loaded, ARRAYS.values(), strict=True))
@@ -60,7 +62,8 @@ def test_the_only_array_needs_no_name(folder):
 
 def test_names_with_colons_and_upper_case(folder):
     with open("X.NPZ", "wb") as stream:
-        np.savez(stream, **{"a:b": np.eye(2), "c": np.eye(3)})
+        members: dict[str, Any] = {"a:b": np.eye(2), "c": np.eye(3)}
+        np.savez(stream, **members)
     assert load("X.NPZ:a:b").array.shape == (2, 2)
     assert [item.array.shape for item in load_all("X.NPZ")] == [(2, 2), (3, 3)]
 
@@ -97,7 +100,8 @@ def npy(array, **options):
 
 def npz(**arrays):
     stream = io.BytesIO()
-    np.savez(stream, **arrays)
+    members: dict[str, Any] = arrays
+    np.savez(stream, **members)
     return stream.getvalue()
 
 
@@ -128,8 +132,8 @@ BAD = {
     "npz: empty": ("x.npz", b"", "the file is empty"),
     "csv: empty": ("x.csv", b"", "the file is empty"),
     "mtx: empty": ("x.mtx", b"", "the file is empty"),
-    "npy: short magic": ("x.npy", b"\x93NUM", "is damaged"),
-    "npy: data cut": ("x.npy", VALID_NPY[:-1], r"is damaged: 800 bytes of float64 in the shape \(100,\) were written, 799"),
+    "npy: short magic": ("x.npy", b"\x93NUM", "is not a .npy file"),
+    "npy: data cut": ("x.npy", VALID_NPY[:-1], r"damaged: 800 bytes of float64 in the shape \(100,\) .* 799"),
     "npy: data lost": ("x.npy", VALID_NPY[:128], "800 bytes .* were written, 0 are left"),
     "npy: header cut": ("x.npy", VALID_NPY[:60], "is damaged"),
     "npy: vast shape": (
@@ -137,7 +141,7 @@ BAD = {
         npy_header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }\n") + bytes(64),
         "8,000,000,000,000 bytes .* were written, 64 are left",
     ),
-    "npy: negative shape": ("x.npy", npy_header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }\n"), "damaged"),
+    "npy: negative": ("x.npy", npy_header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}\n"), "is damaged"),
     "npy: header is code": ("x.npy", npy_header(b"__import__('os').mkdir('exploded')\n"), "is damaged"),
     "npy: version": ("x.npy", b"\x93NUMPY\x09\x00" + VALID_NPY[8:], "is damaged"),
     "npy: is a pickle": ("x.npy", pickle.dumps(Bomb()), "is not a .npy file"),
@@ -153,8 +157,8 @@ BAD = {
     "npz: is a pickle": ("x.npz", pickle.dumps(Bomb()), "is not an .npz archive"),
     "npz: end lost": ("x.npz", VALID_NPZ[:-30], "is not an .npz archive, or its end is missing"),
     "npz: data spoilt": ("x.npz", VALID_NPZ.replace(np.float64(7).tobytes(), b"\1" * 8), "is damaged: Bad CRC-32"),
-    "npz: no arrays": ("x.npz", zipped("a/", b""), "is not an array|damaged|no arrays"),
-    "npz: not arrays": ("x.npz", zipped("x.txt", b"hello"), "x.npz:x.txt: is not an array"),
+    "npz: no arrays": ("x.npz", zipped("a/", b""), "is not an array"),
+    "npz: not arrays": ("x.npz", zipped("x.txt", b"hello"),  ":x.txt: is not an array"),
     "npz: objects": ("x.npz", npz(x=OBJECTS), "holds pickled Python objects"),
     "npz: bomb": ("x.npz", npz(x=np.array([Bomb()])), "holds pickled Python objects"),
     "csv: header": ("x.csv", b"a,b\n1,2\n", "line 1: 'a' is not a number"),
@@ -170,7 +174,7 @@ BAD = {
 @pytest.mark.parametrize(("name", "data", "fault"), BAD.values(), ids=BAD)
 def test_bad_files(folder, name, data, fault):
     (folder / name).write_bytes(data)
-    with pytest.raises(InputError, match=f"^{name}.*: .*{fault}") as caught:
+    with pytest.raises(InputError, match=f"^{name}.*{fault}") as caught:
         load(name)
     assert "\n" not in str(caught.value)
     with pytest.raises(InputError):
@@ -197,5 +201,5 @@ def test_unreadable(folder, monkeypatch):
     os.chmod("x.npy", 0)
     if os.access("x.npy", os.R_OK):  # as root
         monkeypatch.setattr("builtins.open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
-    with pytest.raises(InputError, match="^x.npy: Permission denied"):
+    with pytest.raises(InputError, match=r"^x\.npy: Permission denied"):
         load("x.npy")

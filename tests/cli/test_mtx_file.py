@@ -20,7 +20,12 @@ def read(kind, body):
     ("kind", "body", "dtype", "matrix"),
     [
         ("array real general", "2 2\n1.5\n2\n-3e0\n4\n", "float64", [[1.5, -3], [2, 4]]),
-        ("array integer general", "2 1\n9223372036854775807\n-9223372036854775808\n", "int64", [[2**63 - 1], [-(2**63)]]),
+        (
+            "array integer general",
+            "2 1\n9223372036854775807\n-9223372036854775808\n",
+            "int64",
+            [[2**63 - 1], [-(2**63)]],
+        ),
         ("array complex general", "1 2\n1 2\n3 -4\n", "complex128", [[1 + 2j, 3 - 4j]]),
         ("array real symmetric", "2 2\n1\n2\n3\n", "float64", [[1, 2], [2, 3]]),
         ("array real skew-symmetric", "2 2\n5\n", "float64", [[0, -5], [5, 0]]),

@@ -7,7 +7,7 @@ import pytest
 
 from exactla_conformance.cases import all_cases, select_cases
 from exactla_conformance.digests import digest, load_reference
-from exactla_conformance.encodings import COMPLEX, FLOATS, INTEGERS, ROUNDINGS, part_format
+from exactla_conformance.encodings import COMPLEX, FLOATS, INTEGERS, ROUNDINGS, Integer, part_format
 from exactla_conformance.streams import Stream
 
 CASES = all_cases()
@@ -66,7 +66,7 @@ def test_entries_belong_to_their_format(name):
         for length in operand.shape:
             count *= length
         assert len(operand.entries) == count
-        if operand.format in INTEGERS:
+        if isinstance(f, Integer):
             low, high = f.minimum, f.maximum
             assert all((low is None or low <= e) and (high is None or e <= high) for e in operand.entries)
         else:

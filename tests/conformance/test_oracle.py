@@ -12,7 +12,7 @@ from exactla_conformance.case import Case
 from exactla_conformance.cases import all_cases
 from exactla_conformance.encodings import FLOATS, NAN, Encoded, Floating, part_format, power_of_two
 from exactla_conformance.oracle import answer, pair_lines
-from exactla_conformance.streams import anything, draw, fixed, ordinary, Stream
+from exactla_conformance.streams import Stream, anything, draw, fixed, ordinary
 
 DOUBLE = FLOATS["float64"]
 
@@ -123,7 +123,9 @@ def test_products_are_flints(name):
         assert [Fraction(x) for x in ask("mm_exact", a, b)[0].entries] == expected
 
 
-SHAPES = [operands for name, case in all_cases().items() if name.startswith(("stack-", "empty-")) for operands in [case]]
+SHAPES = [
+    operands for name, case in all_cases().items() if name.startswith(("stack-", "empty-")) for operands in [case]
+]
 
 
 @pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)
@@ -178,9 +180,7 @@ def test_methods_are_ordered_and_sound(label):
     operands = [doubles([[x[end] for x in a]]) for end in (0, 1)] + [doubles([[x[end]] for x in b]) for end in (0, 1)]
     answers = {m: ask("mm_interval_bounds", *operands, method=m) for m in ("rump", "sharp", "hull")}
     ends = {method: (values(lo)[0], values(hi)[0]) for method, (lo, hi) in answers.items()}
-    corners = [
-        sum(x * y for x, y in zip(choice[:3], choice[3:], strict=True)) for choice in product(*entries)
-    ]
+    corners = [sum(x * y for x, y in zip(choice[:3], choice[3:], strict=True)) for choice in product(*entries)]
     assert ends["hull"] == (min(corners), max(corners))
     assert ends["rump"][0] <= ends["sharp"][0] <= ends["hull"][0]
     assert ends["rump"][1] >= ends["sharp"][1] >= ends["hull"][1]

@@ -1,6 +1,7 @@
 """The NumPy backend: memory of the host, and the verbs as calls into the files beside this one."""
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -19,8 +20,9 @@ from exactla_backends.numpy import engines, interval, rounding, special
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import residues as rns
 from exactla_backends.numpy import scan as scanning
-from exactla_backends.numpy.chunks import CHUNK, chunks, for_each, threads
+from exactla_backends.numpy.chunks import CHUNK, chunks
 from exactla_backends.numpy.encodings import Ints, decode
+from exactla_backends.numpy.threads import for_each, threads
 
 Array = NDArray[Any]
 _ANY_MEMORY = 1 << 62
@@ -30,7 +32,7 @@ class NumpyBackend:
     """See `exactla.backend.Backend`: each method has its postcondition there."""
 
     name = "numpy"
-    engines = engines.ENGINES
+    engines: tuple[Engine, ...] = engines.ENGINES
 
     # ---- memory ----------------------------------------------------------------------------------------------------
     def scope(self, like: Source) -> AbstractContextManager[None]:
@@ -87,7 +89,7 @@ class NumpyBackend:
         # pieces beyond one are made of limbs, several copies of which are alive at a time
         made = 0 if pieces == 1 else 8 * 8 * limbs * operands
         # per result: residues of each group and of one combination, a product and its integers, encodings
-        planes = results * (4 * moduli * (groups + 1) + 16 + 16)
+        planes = results * (4 * moduli * (groups + 1) + 16 * threads() + 16)
         scratch = threads() * CHUNK * 8 * (2 * moduli + 3 * limbs + 16)
         return pieces * size * moduli * operands + made + planes + min(scratch, 8 * (operands + results) * 8 * limbs)
 
@@ -191,7 +193,9 @@ def _broken(significand: NDArray[np.uint64], width: int, shift: Ints, bits: int)
     count = 0
     if shift.min(initial=0) < 0:
         dropped = np.maximum(-shift, 0)
-        count += int(np.count_nonzero((significand >> dropped.view(np.uint64)) << dropped.view(np.uint64) != significand))
+        count += int(
+            np.count_nonzero((significand >> dropped.view(np.uint64)) << dropped.view(np.uint64) != significand)
+        )
     if shift.max(initial=0) + width > bits:
         room = np.maximum(bits - shift, 0)
         count += int(np.count_nonzero(significand >> room.view(np.uint64)))
@@ -201,7 +205,9 @@ def _broken(significand: NDArray[np.uint64], width: int, shift: Ints, bits: int)
 def _collapse(encodings: Array) -> Array:
     """One matrix in place of the stacks that repeat it."""
     leading = encodings.ndim - 2
-    if encodings.size and all(s == 0 or n == 1 for s, n in zip(encodings.strides[:leading], encodings.shape, strict=False)):
+    if encodings.size and all(
+        s == 0 or n == 1 for s, n in zip(encodings.strides[:leading], encodings.shape, strict=False)
+    ):
         return encodings[(slice(0, 1),) * leading]
     return encodings
 
@@ -214,18 +220,15 @@ def _empty_stack(encodings: Array) -> Array:
 def _free_bytes() -> int:
     """Available memory of the host, within the limit of the control group where there is one."""
     found = [_ANY_MEMORY]
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                found.append(int(line.split()[1]) * 1024)
-    except OSError:
-        if hasattr(os, "sysconf"):
-            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    available = re.search(r"MemAvailable: *(\d+) kB", _text("/proc/meminfo"))
+    if available:
+        found.append(int(available[1]) * 1024)
+    elif hasattr(os, "sysconf"):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for limit, used in _CONTROL_GROUPS:
-        try:
-            found.append(max(int(Path(limit).read_text()) - int(Path(used).read_text()), 0))
-        except (OSError, ValueError):
-            continue
+        allowed, taken = _text(limit).strip(), _text(used).strip()
+        if allowed.isdigit() and taken.isdigit():
+            found.append(max(int(allowed) - int(taken), 0))
     return min(found)
 
 
@@ -233,3 +236,10 @@ _CONTROL_GROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from exactla.backend import Engine, Pairs
 from exactla.core.moduli import ResidueBase
 from exactla_backends.numpy import tables
-from exactla_backends.numpy.chunks import chunks, for_each
+from exactla_backends.numpy.chunks import chunks
 from exactla_backends.numpy.encodings import Ints
 from exactla_backends.numpy.residues import centre
+from exactla_backends.numpy.threads import for_each
 
 Planes = NDArray[Any]
 
@@ -46,9 +47,12 @@ def multiply(terms: Sequence[tuple[int, Planes, Planes]], pairs: Pairs, base: Re
     step = max(1, TOGETHER // int(np.prod(shape[1:])))
     depth = engine.depth(max(base.moduli))
     moduli = tables.moduli(base)[:, :, None, None]
-    for start in range(0, shape[0], step):
+
+    def multiply_group(start: int) -> None:
         group = slice(start, start + step)
         _multiply_group([(s, a[group], b[group]) for s, a, b in selected], depth, moduli[group], result[group])
+
+    for_each(multiply_group, range(0, shape[0], step))
     return np.broadcast_to(result, full)
 
 
@@ -75,12 +79,9 @@ def _multiply_group(terms: Sequence[tuple[int, Planes, Planes]], depth: int, mod
 
 def _reduce(product: Planes, sign: int, moduli: Ints, result: Planes) -> None:
     """result = sign * product mod m, centred."""
-
-    def reduce(piece: tuple[slice, ...]) -> None:
+    for piece in chunks(product.shape):
         values = product[piece].astype(np.int64)
         result[piece] = centre(values if sign > 0 else -values, moduli[piece[0]])
-
-    for_each(reduce, chunks(product.shape))
 
 
 def _select(planes: Planes, index: Sequence[int]) -> Planes:

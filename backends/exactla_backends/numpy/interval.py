@@ -71,7 +71,7 @@ def hull_excess(
     low, high = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     a, b = _Straddling(left, base), _Straddling(right, base)
     for t, (i, j) in enumerate(zip(*pairs, strict=True)):
-        for k in np.flatnonzero(a.straddles[i].any(axis=0) & b.straddles[j].any(axis=0)):
+        for k in np.flatnonzero(a.straddles[i].any(axis=0) & b.straddles[j].any(axis=0)).tolist():
             rows, columns = np.flatnonzero(a.straddles[i, :, k]), np.flatnonzero(b.straddles[j, :, k])
             x, y = a.column(i, rows, k), b.column(j, columns, k)
             rank = _ranks([*x.ratios, *y.ratios])
@@ -79,10 +79,9 @@ def hull_excess(
             product = np.where(smaller, x.abs_m[:, :, None] * y.r[:, None, :], x.r[:, :, None] * y.abs_m[:, None, :])
             excess = centre(product, moduli) - centre(x.abs_m[:, :, None] * y.abs_m[:, None, :], moduli)
             sign = x.sign[:, None] * y.sign[None, :]
-            place = np.ix_(range(shape[0]), [t], rows, columns)
+            place = (slice(None), t, rows[:, None], columns[None, :])
             for total, wanted in ((low, 1), (high, -1)):
-                part = total[place][:, 0] + 2 * np.where(sign == wanted, excess, 0)
-                total[place] = centre(part, moduli)[:, None]
+                total[place] = centre(total[place] + 2 * np.where(sign == wanted, excess, 0), moduli)
     return low.astype(np.int32), high.astype(np.int32)
 
 
@@ -104,7 +103,7 @@ class _Straddling:
         self.base = base
         self.straddles: NDArray[np.bool_] = pieces.straddles.buffer[0] != 0
 
-    def column(self, stack: int, rows: Ints, k: int) -> _Column:
+    def column(self, stack: int, rows: NDArray[np.intp], k: int) -> _Column:
         abs_m, r = (x.buffer[:, stack, rows, k] for x in (self.pieces.abs_m, self.pieces.r))
         m = self.pieces.m.buffer[:, stack, rows, k]
         sign = np.where(m[-1] < 0, -1, (m != 0).any(axis=0).astype(np.int64))

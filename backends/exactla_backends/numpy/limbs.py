@@ -21,7 +21,7 @@ def count_for(bits: int) -> int:
 
 
 def from_decoded(decoded: Decoded, shift: Ints, count: int) -> Ints:
-    """Signed digits [count, ...] of sign * significand * 2**shift; a negative shift drops bits, all zero by contract."""
+    """Signed digits [count, ...] of sign * significand * 2**shift; bits that a negative shift drops are 0 by contract."""
     limbs = np.empty((count, *decoded.significand.shape), np.int64)
     position = np.empty(shift.shape, np.int64)
     high: Words = np.empty(decoded.significand.shape, np.uint64)
@@ -53,7 +53,7 @@ def from_integers(values: NDArray[np.object_]) -> tuple[Ints, int]:
 def to_integers(limbs: Ints) -> NDArray[Any]:
     """The integers of two's complement limbs: int64 where all of them fit, else Python integers."""
     if len(limbs) * BITS <= 62:
-        total = limbs[-1].copy()
+        total: Ints = limbs[-1].copy()
         for limb in limbs[-2::-1]:
             total = (total << BITS) + limb
         return total
@@ -93,7 +93,8 @@ def magnitude(limbs: Ints) -> tuple[Ints, NDArray[np.bool_]]:
 
 def less(x: Ints, y: Ints) -> NDArray[np.bool_]:
     """x < y for two's complement limbs of equal count."""
-    return carry(x - y)[-1] < 0
+    below: NDArray[np.bool_] = carry(x - y)[-1] < 0
+    return below
 
 
 def extend(limbs: Ints, count: int) -> Ints:

@@ -49,8 +49,9 @@ def to_limbs(residues: NDArray[Any], base: ResidueBase) -> Ints:
 
 def _exact_product(table: tables.Table, values: Ints) -> Ints:
     """table @ values for integers, in groups of terms whose sums float64 holds exactly."""
-    total = np.zeros((len(table), values.shape[1]), np.int64)
+    total: Ints | None = None
     for start in range(0, len(values), tables.GROUP):
         group = slice(start, start + tables.GROUP)
-        total += (table[:, group] @ values[group].astype(np.float64)).astype(np.int64)
-    return total
+        part = (table[:, group] @ values[group].astype(np.float64)).astype(np.int64)
+        total = part if total is None else total + part
+    return np.zeros((len(table), values.shape[1]), np.int64) if total is None else total

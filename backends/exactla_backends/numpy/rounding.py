@@ -71,8 +71,8 @@ def _window(magnitude: Ints, position: Ints, lowest: Ints, width: int) -> tuple[
     for step in range(1, (width + mp.BITS - 2) // mp.BITS + 1):
         # a limb that would be shifted past the window holds no bits of it
         window |= flat.take(start + step * size) << np.minimum(step * mp.BITS - offset, 63)
-    below = (first & ((np.int64(1) << offset) - 1)) != 0
-    return window, below | (lowest + LOW_PAD < index)
+    sticky: NDArray[np.bool_] = (first & ((np.int64(1) << offset) - 1)) != 0
+    return window, sticky | (lowest + LOW_PAD < index)
 
 
 def _away(
@@ -86,9 +86,9 @@ def _away(
     """Whether the magnitude takes one more unit."""
     match rounding:
         case Rounding.NEAREST:
-            return half & (sticky | ((truncated & 1) != 0))
+            return np.logical_and(half, sticky | ((truncated & 1) != 0))
         case Rounding.DOWN:
-            return inexact & negative
+            return np.logical_and(inexact, negative)
         case Rounding.UP:
             return inexact & ~negative
         case Rounding.ZERO:
@@ -125,4 +125,5 @@ def _encode(
         if format.infinity is None:
             signed &= ~(over & outward)
         magnitude = np.where(over, np.where(outward, beyond, format.largest), magnitude)
-    return np.where(zero, 0, magnitude) | (signed.astype(np.int64) << (format.bits - 1))
+    signed_magnitude: Encodings = np.where(zero, 0, magnitude) | (signed.astype(np.int64) << (format.bits - 1))
+    return signed_magnitude

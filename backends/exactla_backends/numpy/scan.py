@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from exactla.backend import Operand, Scanned
 from exactla.formats import FloatFormat, IntegerFormat
 from exactla_backends.numpy import limbs as mp
-from exactla_backends.numpy.chunks import chunks, for_each
+from exactla_backends.numpy.chunks import chunks
 from exactla_backends.numpy.encodings import Ints, decode, finite, trailing_zeros, unsigned
+from exactla_backends.numpy.threads import for_each
 
 NONE = 1 << 40
 """Larger than any exponent."""
@@ -92,5 +93,3 @@ def first_nonfinite(encodings: NDArray[np.generic], format: FloatFormat) -> int:
     """Position in C order of the first NaN or infinity, -1 where there is none."""
     bad = ~finite(unsigned(encodings), format)
     return int(bad.argmax()) if bad.any() else -1
-
-

@@ -48,7 +48,7 @@ class Reconstruction:
 def reconstruction(base: ResidueBase) -> Reconstruction:
     """The tables that turn residues of a base into limbs."""
     count = count_for(base.product.bit_length())
-    digits = [_digits(c, count) + [(1 << FRACTION_BITS) // m] for c, m in zip(base.cofactors, base.moduli, strict=True)]
+    digits = [[*_digits(c, count), (1 << FRACTION_BITS) // m] for c, m in zip(base.cofactors, base.moduli, strict=True)]
     return Reconstruction(
         column(base.moduli),
         column(base.weights),
@@ -64,6 +64,7 @@ def moduli(base: ResidueBase) -> NDArray[np.int64]:
 
 
 def column(values: list[int] | tuple[int, ...]) -> NDArray[np.int64]:
+    """Integers as a column."""
     return np.array(values, np.int64)[:, None]
 
 

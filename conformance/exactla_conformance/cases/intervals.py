@@ -97,6 +97,26 @@ def endpoints() -> Iterator[Case]:
             yield Case(f"bounds-{label}-{method}", "mm_interval_bounds", build, _keywords(method))
 
 
+def _unlike_sides(stream: Stream, formats: tuple[str, str], fills: tuple[Fill, Fill]) -> tuple[Encoded, ...]:
+    """The two intervals have nothing in common."""
+    left, right = (_bounds(stream, *side) for side in zip(formats, fills, strict=True))
+    return (*left[:2], *right[2:])
+
+
+def unlike_sides() -> Iterator[Case]:
+    """Straddling operands of unlike formats, widths and scales."""
+    for method in METHODS:
+        for label, formats, fills in (
+            ("formats", ("float64", "float16"), (ordinary, ordinary)),
+            ("integers", ("float32", "int8"), (ordinary, anything)),
+            ("widths", ("float64", "float64"), (binades(-30, 30), binades(0, 0))),
+            ("scales", ("float32", "float32"), (binades(60, 62), binades(-40, -20))),
+            ("precisions", ("int64", "float8_e5m2"), (anything, anything)),
+        ):
+            build = partial(_unlike_sides, formats=formats, fills=fills)
+            yield Case(f"unlike-{label}-{method}", "mm_interval_bounds", build, _keywords(method))
+
+
 def shaped() -> Iterator[Case]:
     """Vectors, stacks, empty sums and long ones; a result of another format."""
     for label, shapes in (
@@ -135,4 +155,4 @@ def reported() -> Iterator[Case]:
         yield Case(f"straddling-{method}", "mm_interval_bounds", straddling, keywords)
 
 
-FAMILIES = (midpoint_radius, endpoints, shaped, reported)
+FAMILIES = (midpoint_radius, endpoints, unlike_sides, shaped, reported)

@@ -56,6 +56,26 @@ def overflow() -> Iterator[Case]:
             yield Case(f"overflow-{name}-{rounding}", "mm", pair(name, _SHAPES, huge), {"rounding": rounding})
 
 
+def edge_operands(name: str) -> tuple[Encoded, Encoded]:
+    """One, two and four times the largest value, itself and a little more or less, of either sign."""
+    f = FLOATS[name]
+    least, one = f.encode(1, f.least), f.encode(1, 0)
+    rows = [(f.largest_encoding,) * count + (0,) * (4 - count) + (least,) for count in (1, 2, 4)]
+    signs = ((one,) * 4 + (last,) for last in (0, one, one + f.sign))
+    columns = [column for up in signs for column in (up, tuple(e ^ f.sign if e else e for e in up))]
+    b = [column[k] for k in range(5) for column in columns]
+    return Encoded(name, (3, 5), [e for row in rows for e in row]), Encoded(name, (5, 6), b)
+
+
+def edges() -> Iterator[Case]:
+    """At the largest value and in the two binades past it, significands all ones."""
+    for name in FLOATS:
+        build = fixed(*edge_operands(name))
+        yield Case(f"edge-{name}", "mm_enclose", build)
+        for rounding in ROUNDINGS:
+            yield Case(f"edge-{name}-{rounding}", "mm", build, {"rounding": rounding})
+
+
 def underflow() -> Iterator[Case]:
     """Subnormal operands and results; non-zero products that round to a zero keep their sign."""
     for name in FLOATS:
@@ -90,4 +110,4 @@ def exact_zeros() -> Iterator[Case]:
         yield Case(f"cancel-{rounding}", "mm", partial(_zero_sums, name="float32"), {"rounding": rounding})
 
 
-FAMILIES = (directions, ties, overflow, underflow, exact_zeros)
+FAMILIES = (directions, ties, overflow, edges, underflow, exact_zeros)
