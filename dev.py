@@ -21,7 +21,7 @@ ENVIRONMENT = Path(os.environ.get("EXACTLA_VENV", ROOT / ".venv"))
 BINARIES = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BINARIES / ("python.exe" if os.name == "nt" else "python")
 STAMP = ENVIRONMENT / "exactla-setup.txt"  # what is installed: a hash of what decides it, then the extras
-CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
+CONSTRAINTS = Path(".ci") / "constraints.txt"  # from ROOT, where commands run: pip splits this setting at spaces
 
 COMMANDS = """\
   setup [EXTRA...]   install exactla, editable, and the named extras (torch, jax, sycl-cpu, ...) into .venv
@@ -78,7 +78,7 @@ def perform(command: str, arguments: list[str]) -> None:
         run(PYTHON, "-m", "bench", *arguments)
     else:
         install([])
-        run(*(arguments or [PYTHON]))
+        run(*(arguments or [str(PYTHON)]))
 
 
 def require_python() -> None:
@@ -94,7 +94,7 @@ def require_python() -> None:
 
 def install(extras: list[str]) -> None:
     """Make .venv hold exactla with these extras, and those that it was given before; quick where it does already."""
-    inputs = [ROOT / "pyproject.toml", CONSTRAINTS]
+    inputs = [ROOT / "pyproject.toml", ROOT / CONSTRAINTS]
     fingerprint = hashlib.sha256(b"".join(path.read_bytes() for path in inputs)).hexdigest()
     installed = STAMP.read_text().split() if STAMP.exists() else []
     wanted = {*extras, *installed[1:]}
@@ -104,7 +104,9 @@ def install(extras: list[str]) -> None:
         create()
     print(f"installing exactla[{','.join(sorted(wanted))}] into {ENVIRONMENT}", flush=True)
     target = f"{ROOT}[{','.join(sorted(wanted))}]"
-    run(*pip(), "install", "--quiet", "--constraint", CONSTRAINTS, "--editable", target)
+    # by environment, so that they hold for what builds exactla too
+    os.environ["PIP_CONSTRAINT"] = os.environ["PIP_BUILD_CONSTRAINT"] = str(CONSTRAINTS)
+    run(*pip(), "install", "--quiet", "--editable", target)
     STAMP.write_text(" ".join([fingerprint, *sorted(wanted)]) + "\n")
 
 
@@ -114,7 +116,7 @@ def create() -> None:
     with_pip = subprocess.call([sys.executable, "-c", "import ensurepip"], stderr=subprocess.DEVNULL) == 0
     options = [] if with_pip else ["--without-pip"]
     try:
-        run(sys.executable, "-m", "venv", *options, ENVIRONMENT)
+        run(sys.executable, "-m", "venv", *options, str(ENVIRONMENT))
     except subprocess.CalledProcessError:
         sys.exit("this Python cannot create environments; on Debian and Ubuntu: apt-get install python3-venv")
 

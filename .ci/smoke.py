@@ -1,11 +1,12 @@
-"""What every installation has to pass, outside the checkout: types are seen, entry points are found, answers are right."""
+"""What every installation has to pass outside the checkout: types and entry points are found, answers are right."""
 
 from importlib.metadata import entry_points, version
+
+import numpy as np
 
 import exactla as xl
 import exactla_backends.numpy
 import exactla_conformance
-import numpy as np
 
 
 def test_version() -> None:

@@ -1,7 +1,7 @@
 """The command line of the benchmarks: what can be asked for, with the defaults."""
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -85,7 +85,6 @@ def _common(parser: ArgumentParser, *, sizes: str | None, dtypes: str, data: str
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"has to be a whole number of at least 1, got {text!r}")
+    return int(text)

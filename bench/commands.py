@@ -89,11 +89,11 @@ def run_profile(options: Namespace) -> int:
         for dtype, kind, n in _problems(options):
             job = own.prepare(data.product(kind, dtype, n, n, n), options.threads)
             verbs = profiling.by_verb(job, options.backend, options.repeat)
-            functions = profiling.by_function(job, options.functions)
-            _print("", f"{n} x {n} x {n}, {dtype}, {kind} data", *report.verbs(verbs))
-            _print(*(["", *report.functions(functions)] if functions else []))
+            with environment.thread_limit(1):
+                functions = profiling.by_function(job, options.functions) if options.functions else []
             problem = {"contestant": own.name, "n": n, "dtype": dtype, "data": kind, "reason": None}
             rows.append({**problem, "details": dict(job.details()), "verbs": verbs, "functions": functions})
+            _print("", *report.profile(rows[-1]))
     _finish(options, facts, [own], rows)
     return 0
 

@@ -9,7 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +36,8 @@ _FLAGS = (
     "sve",
 )
 _PREFIXES = ("OMP_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "KMP_", "RAYON_", "NPY_", "EXACTLA_")
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "RAYON_NUM_THREADS")
+
 _GIVEN = {name: os.environ[name] for name in sorted(os.environ) if name.startswith(_PREFIXES)}
 """The variables as the user set them, before `thread_limit` changes some."""
 
@@ -46,13 +48,25 @@ def thread_limit(threads: int) -> Iterator[None]:
 
     Enter it before the first product: some pools are made then and keep their size.
     """
-    for variable in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
-        os.environ[variable] = str(threads)
+    flint = _flint()
+    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}, 1 if flint is None else flint.ctx.threads
+    _set_threads(dict.fromkeys(_THREAD_VARIABLES, str(threads)), threads)
+    try:
+        with threadpoolctl.threadpool_limits(threads):
+            yield
+    finally:
+        _set_threads(*before)
+
+
+def _set_threads(variables: Mapping[str, str | None], flint_threads: int) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
     flint = _flint()
     if flint is not None:
-        flint.ctx.threads = threads
-    with threadpoolctl.threadpool_limits(threads):
-        yield
+        flint.ctx.threads = flint_threads
 
 
 def describe(threads: int) -> dict[str, object]:
@@ -62,6 +76,7 @@ def describe(threads: int) -> dict[str, object]:
         "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
         "commit": _commit(),
         "exactla": exactla.__version__,
+        "bits_version": exactla.BITS_VERSION,
         "exactla_from": "this clone" if Path(exactla.__file__).resolve().is_relative_to(CLONE) else "installed package",
         "cpu": _cpu_model(),
         "cpu_flags": _cpu_flags(),

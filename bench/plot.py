@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.peers import PEERS
 from bench.record import Row
 
 
@@ -21,31 +22,41 @@ def save(record: Mapping[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     rows = [row for row in record["results"] if "seconds_median" in row]
-    names = list(dict.fromkeys(row["contestant"] for row in rows))
+    styles = _styles(list(dict.fromkeys(row["contestant"] for row in rows)))
     panels = list(dict.fromkeys((row["dtype"], row["data"]) for row in rows))
-    figure = Figure(figsize=(1.5 + 5.0 * len(panels), 5.5), layout="constrained")
-    all_axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-    for axes, (dtype, kind) in zip(all_axes, panels, strict=True):
-        _panel(axes, [row for row in rows if (row["dtype"], row["data"]) == (dtype, kind)], names)
+    columns = min(2, len(panels))
+    figure = Figure(figsize=(2.0 + 4.5 * columns, 4.2 * -(-len(panels) // columns)), layout="constrained")
+    grid = figure.subplots(-(-len(panels) // columns), columns, squeeze=False, sharey=True)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    for axes, (dtype, kind) in zip(grid.flat, panels, strict=False):
+        _panel(axes, [row for row in rows if (row["dtype"], row["data"]) == (dtype, kind)], styles)
         axes.set_title(f"{dtype}, {kind} data")
-    all_axes[0].set_ylabel("million multiply-adds a second")
-    handles = {line.get_label(): line for axes in all_axes for line in axes.get_lines()}
+    handles = {line.get_label(): line for axes in grid.flat for line in axes.get_lines()}
     figure.legend(handles.values(), handles.keys(), loc="outside right center", frameon=False)
     environment = record["environment"]
     figure.suptitle(f"{environment['cpu']}, {environment['threads']} threads, exactla {environment['exactla']}", size=9)
     figure.savefig(path)
 
 
-def _panel(axes: Any, rows: list[Row], names: list[str]) -> None:
-    for number, name in enumerate(names):
+def _styles(names: list[str]) -> dict[str, dict[str, Any]]:
+    """exactla in thick black, peers in colours, in the order of the record."""
+    own = [name for name in names if name not in PEERS]
+    others = [name for name in names if name in PEERS]
+    black = {name: {"color": "black", "linewidth": 2.5, "marker": "os^"[i % 3]} for i, name in enumerate(own)}
+    colours = {name: {"color": f"C{i % 10}", "marker": "os^"[i // 10 % 3]} for i, name in enumerate(others)}
+    return {**black, **colours}
+
+
+def _panel(axes: Any, rows: list[Row], styles: dict[str, dict[str, Any]]) -> None:
+    for name, style in styles.items():
         line = sorted((row["n"], row["macs_per_second"] / 1e6) for row in rows if row["contestant"] == name)
         if line:
-            own = name.startswith(("mm", "bmm"))
-            axes.plot(*zip(*line, strict=True), marker="os^Dv*"[number // 10], color=f"C{number % 10}", label=name,
-                      linewidth=3.0 if own else 1.2, markersize=6 if own else 4)  # fmt: skip
+            axes.plot(*zip(*line, strict=True), label=name, markersize=4, **style)
     sizes = sorted({row["n"] for row in rows})
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(n) for n in sizes])
     axes.set_yscale("log")
     axes.set_xlabel("n")
+    axes.set_ylabel("million multiply-adds a second")
     axes.grid(visible=True, which="major", alpha=0.3)

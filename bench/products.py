@@ -70,7 +70,7 @@ def _rows(
         contestants,
         lambda c: c.prepare(problem, options.threads),
         refuse=lambda c: reason(c, problem),
-        inspect=lambda c, job: quality(c, job, problem, options.backend) if inspected else None,
+        inspect=lambda c, job: quality(c, job, problem) if inspected else None,
         repeat=options.repeat,
     )
     m, k, n = problem.shape

@@ -6,7 +6,7 @@ it calls; what is left over is planning, checks and whatever else happens outsid
 
 import cProfile
 import pstats
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -84,18 +84,24 @@ def _row(verb: str, seconds: float, total: float, calls: float | None) -> Row:
     return {"verb": verb, "seconds": seconds, "share": seconds / total, "calls": calls}
 
 
-def by_function(job: Job, count: int, packages: Sequence[str] = ("exactla", "exactla_backends")) -> list[Row]:
+def by_function(job: Job, count: int) -> list[Row]:
     """The functions of exactla with most time of their own, NumPy's included that they call; profiling slows them.
 
-    Threads other than the caller's are not seen.
+    The profiler sees the caller's thread alone: limit exactla to one thread.
     """
     profile = cProfile.Profile()
     profile.runcall(job.run)
     stats: dict[tuple[str, int, str], tuple[Any, int, float, float, Any]] = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     rows: list[Row] = []
     for (file, _, function), (_, calls, own, cumulative, _) in stats.items():
-        package = [part for part in Path(file).parts if part in packages]
-        if package:
-            module = ".".join((*package, Path(file).stem))
+        module = _module(Path(file))
+        if module is not None:
             rows.append({"function": f"{module}.{function}", "calls": calls, "seconds": own, "cumulative": cumulative})
     return sorted(rows, key=lambda row: -row["seconds"])[:count]
+
+
+def _module(file: Path) -> str | None:
+    """Dotted name of a file of exactla; None for other files."""
+    parts = file.with_suffix("").parts
+    found = [i for i, part in enumerate(parts) if part in ("exactla", "exactla_backends")]
+    return ".".join(parts[found[-1] :]) if found and found[-1] < len(parts) - 1 else None

@@ -26,10 +26,8 @@ def table(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[str]:
     cells = [[heading for heading, _ in columns], *([text(row) for _, text in columns] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     for line in cells:
-        first, *others = (
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        )
-        yield "  ".join((first, *others)).rstrip()
+        others = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
+        yield "  ".join((line[0].ljust(widths[0]), *others)).rstrip()
 
 
 def _quality(row: Row) -> str:
@@ -59,6 +57,19 @@ _TIMES: tuple[Column, ...] = (
 _BOUNDS: tuple[Column, ...] = (
     ("steps median / max", _quality),
     ("claim missed", _missed),
+)
+_VERBS: tuple[Column, ...] = (
+    ("verb", lambda r: str(r["verb"])),
+    ("time", lambda r: seconds(r["seconds"])),
+    ("share", lambda r: f"{100 * r['share']:.1f} %"),
+    ("calls", lambda r: "" if r["calls"] is None else f"{r['calls']:g}"),
+)
+
+_FUNCTIONS: tuple[Column, ...] = (
+    ("function", lambda r: str(r["function"])),
+    ("own", lambda r: seconds(r["seconds"])),
+    ("with callees", lambda r: seconds(r["cumulative"])),
+    ("calls", lambda r: str(r["calls"])),
 )
 
 
@@ -118,23 +129,12 @@ def _mebibytes(part: str) -> Column:
     return part, lambda row: mebibytes(row[f"{part}_bytes"])
 
 
-def verbs(rows: Sequence[Row]) -> Iterator[str]:
-    """Time by verb."""
-    columns: tuple[Column, ...] = (
-        ("verb", lambda r: str(r["verb"])),
-        ("time", lambda r: seconds(r["seconds"])),
-        ("share", lambda r: f"{100 * r['share']:.1f} %"),
-        ("calls", lambda r: "" if r["calls"] is None else f"{r['calls']:g}"),
-    )
-    yield from table(columns, rows)
-
-
-def functions(rows: Sequence[Row]) -> Iterator[str]:
-    """Time by function."""
-    columns: tuple[Column, ...] = (
-        ("function", lambda r: str(r["function"])),
-        ("own", lambda r: seconds(r["seconds"])),
-        ("with callees", lambda r: seconds(r["cumulative"])),
-        ("calls", lambda r: str(r["calls"])),
-    )
-    yield from table(columns, rows)
+def profile(row: Row) -> Iterator[str]:
+    """One problem: time by verb, and by function where that was asked for."""
+    details = row["details"]
+    yield f"{row['n']} x {row['n']} x {row['n']}, {row['dtype']}, {row['data']} data"
+    yield f"engine {details['engine']}, {_moduli(row)}, {details['passes']} block{'s' * (details['passes'] != 1)}"
+    yield from table(_VERBS, row["verbs"])
+    if row["functions"]:
+        yield "by function, on one thread:"
+        yield from table(_FUNCTIONS, row["functions"])

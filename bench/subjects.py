@@ -82,10 +82,3 @@ def unavailable(backend: str) -> str | None:
     return (
         f"exactla has no backend named {backend!r}; installed are {', '.join(s.name for s in xl.backends()) or 'none'}"
     )
-
-
-def tightest(problem: Problem, dtype: str, backend: str) -> tuple[FloatArray, FloatArray]:
-    """The tightest pair of `dtype` around the exact product: what the bounds of others are measured against."""
-    with xl.backend(backend):
-        lo, hi = xl.mm_enclose(problem.a, problem.b, dtype=dtype)
-    return lo, hi

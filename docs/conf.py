@@ -43,5 +43,6 @@ numpydoc_xref_param_type = False
 
 # References that lead out of this site, or to names without a page of their own
 nitpick_ignore_regex = [
+    ("py:obj", r"Backend|signed_zero"),
     ("py:.*", r"(numpy|np|torch|cupy|dpnp|jax|collections|typing|fractions|dataclasses|enum|contextlib)(\..*)?"),
 ]

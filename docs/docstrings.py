@@ -14,7 +14,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def _escape_bars(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
+def _escape_bars(_app: Sphinx, _what: str, _name: str, _obj: object, _options: Any, lines: list[str]) -> None:
     lines[:] = [line if line.lstrip().startswith(">>>") else _escape(line) for line in lines]
 
 

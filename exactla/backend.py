@@ -82,7 +82,7 @@ class IntervalPieces:
     """The integers that interval products are made of, in units of 2**exponent of the row; see `core.interval`.
 
     ``m = lo + hi``, ``r = hi - lo``, ``outer = |m| + r``, ``rho = sign(m) * min(|m|, r)``; `straddles` is 1 where
-    ``lo < 0 < hi``, else 0; `invalid` counts the entries with ``r < 0``.
+    ``0 < |m| < r``, else 0; `invalid` counts the entries with ``r < 0``.
     """
 
     m: Operand

@@ -74,7 +74,9 @@ def _canonical(source: Source, part: Part) -> bytes:
     encodings: HostArray = source.library.host_encodings(source, part)
     format = source.format
     if isinstance(format, BigIntegerFormat):
-        return "".join(f"{int(v)}\n" for v in encodings.flat).encode()
+        from gmpy2 import mpz  # prints integers that Python refuses to
+
+        return "".join(f"{mpz(v).digits()}\n" for v in encodings.flat).encode()
     if format == BOOL:
         return encodings.astype(np.uint8).tobytes()
     if isinstance(format, FloatFormat):

@@ -34,7 +34,7 @@ def mm_interval(
         The other matrix, of the same library on the same device.
     method : {"sharp", "rump", "hull"}
         The bound. "rump" is Rump's midpoint-radius bound. "sharp" is never wider, and the exact hull except in
-        entries where two intervals meet that both have zero inside. "hull" is the exact hull, at a cost that grows
+        entries where two intervals meet that both have zero inside, and not as their midpoint. "hull" is the exact hull, at a cost that grows
         with the number of such meetings.
     dtype : dtype, optional
         Floating-point type of the result, by default the operands' common type.

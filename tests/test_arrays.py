@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import timeit
 from typing import Any
 
 import numpy as np
@@ -33,13 +32,6 @@ print(sorted(loaded - set(sys.stdlib_module_names) - {"numpy", "exactla"}))
     assert done.stdout.strip() == "[]"
 
 
-def test_reading_is_cheap() -> None:
-    array = np.ones((3, 4))
-    read(array, "a")
-    best = min(timeit.repeat(lambda: read(array, "a"), number=1000, repeat=10)) / 1000
-    assert best < 5e-6, f"{best * 1e6:.1f} microseconds"
-
-
 def test_library_is_found_by_type(library: ArrayLibrary) -> None:
     source = read(library.make(np.ones((2, 3), "float32")), "left")
     assert (source.library.name, source.name, source.shape, source.format) == (library.name, "left", (2, 3), FLOAT32)
@@ -47,7 +39,11 @@ def test_library_is_found_by_type(library: ArrayLibrary) -> None:
     assert isinstance(source.shape, tuple)
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, {"a": 1}, "text", b"bytes", range(3), None, Ellipsis], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [iter(()), {1, 2}, {"a": 1}, "text", b"bytes", range(3), None, Ellipsis],
+    ids=lambda value: type(value).__name__,
+)
 def test_other_arguments_are_refused(value: Any) -> None:
     name = type(value).__qualname__
     with pytest.raises(TypeError, match=f"a is a {name}; supported are numpy, torch, jax, dpnp and array_api_strict"):

@@ -158,6 +158,8 @@ def test_the_mask_tells_which_entries_are_hulls(rng, backend, name):
         hull = xl.mm_interval_bounds(*a, *b, method="hull")
         for method in METHODS:
             result, info = xl.mm_interval_bounds(*a, *b, method=method, return_info=True)
+            if method == "rump" and info.hull is None:
+                continue
             mask = np.asarray(info.hull)
             assert mask.shape == result.lo.shape
             assert mask.dtype == np.bool_
@@ -286,15 +288,19 @@ def test_vectors_stacks_and_broadcasting(rng, method, left, right):
     a, b = endpoints(rng, FLOAT64, left, 6), endpoints(rng, FLOAT64, right, 6)
     result, info = xl.mm_interval_bounds(*a, *b, method=method, return_info=True)
     shape = np.matmul(np.zeros(left), np.zeros(right)).shape
-    assert np.shape(result.lo) == np.shape(result.hi) == np.shape(info.hull) == shape
-    rows = (-1, *left[-2:]) if len(left) > 1 else (1, 1, left[0])
-    columns = (-1, *right[-2:]) if len(right) > 1 else (1, right[0], 1)
+    assert np.shape(result.lo) == np.shape(result.hi) == shape
+    assert info.hull is None or np.shape(info.hull) == shape
+    lefts = [x.reshape(stacked(left if len(left) > 1 else (1, *left))) for x in a]
+    rights = [x.reshape(stacked(right if len(right) > 1 else (*right, 1))) for x in b]
+    flat = (-1, lefts[0].shape[1], rights[0].shape[2])
     for x, y, k in matrices(left, right):
-        expected = INTERVAL_METHODS[method](
-            from_endpoints(*(e.reshape(rows)[x] for e in a)), from_endpoints(*(e.reshape(columns)[y] for e in b))
-        )
-        part = xl.Enclosure(*(np.reshape(e, (-1, rows[1], columns[2]))[k] for e in result))
-        assert_ends(part, expected, FLOAT64)
+        ends = INTERVAL_METHODS[method](from_endpoints(*(e[x] for e in lefts)), from_endpoints(*(e[y] for e in rights)))
+        assert_ends(xl.Enclosure(*(np.reshape(e, flat)[k] for e in result)), ends, FLOAT64)
+
+
+def stacked(shape):
+    """The shape with all axes before the last two merged into one."""
+    return (int(np.prod(shape[:-2], dtype=int)), *shape[-2:])
 
 
 def matrices(left, right):
@@ -341,7 +347,10 @@ def test_every_library(rng, library, method):
     assert library.device(result.lo) == library.device(arrays[0])
     assert_ends(host, INTERVAL_METHODS[method](from_endpoints(*a), from_endpoints(*b)), FLOAT32)
     _, plain = xl.mm_interval_bounds(*a, *b, method=method, return_info=True)
-    assert (library.host(info.hull) == np.asarray(plain.hull)).all()
+    if plain.hull is None:
+        assert info.hull is None
+    else:
+        same_bytes(library.host(info.hull), plain.hull)
 
 
 def test_a_long_inner_dimension(rng, engine):

@@ -132,7 +132,7 @@ def test_shapes_and_broadcasting_are_those_of_matmul(rng, backend, left):
     for right in SHAPES:
         a, b = floats(rng, FLOAT64, left, 8), floats(rng, FLOAT64, right, 8)
         try:
-            expected = np.matmul(a, b).shape
+            expected = np.matmul(np.zeros(left), np.zeros(right)).shape
         except ValueError:
             for call in (xl.mm, xl.mm_enclose):
                 with pytest.raises(ValueError) as caught:  # noqa: PT011

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bench.contestant import Bounds, Guarantee, Job, Problem
-from bench.peers.dyadic import Dyadic, outward
+from bench.exact import Dyadic, outward
 from bench.peers.importing import LibraryPeer, load
 
 

@@ -11,30 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.contestant import Bounds, FloatArray, Guarantee, Job, Problem
-from bench.peers.dyadic import outward
+from bench.exact import Integers, outward, scale_rows
 from bench.peers.importing import LibraryPeer, load
 
-_Integers = list[list[int]]
 
-
-def scale_rows(x: FloatArray) -> tuple[_Integers, list[int]]:
-    """Integers and an exponent for each row with x[i, j] = integers[i][j] * 2**exponents[i]."""
-    significands, exponents = np.frexp(x.astype(np.float64))
-    integers = np.ldexp(significands, 53).astype(np.int64)
-    least = [int(e[s != 0].min(initial=2000)) for s, e in zip(significands, exponents, strict=True)]
-    rows = [
-        [man << (exp - low) if man else 0 for man, exp in zip(row, powers, strict=True)]
-        for row, powers, low in zip(integers.tolist(), exponents.tolist(), least, strict=True)
-    ]
-    return rows, [low - 53 for low in least]
-
-
-def _width(rows: _Integers) -> int:
+def _width(rows: Integers) -> int:
     return max((abs(value).bit_length() for row in rows for value in row), default=0)
 
 
 class _IntegerJob(Job):
-    def __init__(self, a: _Integers, b: _Integers) -> None:
+    def __init__(self, a: Integers, b: Integers) -> None:
         flint = load("flint")
         self._a = flint.fmpz_mat(a)
         self._b = flint.fmpz_mat(b)
@@ -97,7 +83,7 @@ class IntegerProduct(_FlintIntegers):
         load("flint").ctx.threads = threads
         return _IntegerJob(self._integers(problem.a), self._integers(problem.b))
 
-    def _integers(self, x: FloatArray) -> _Integers:
+    def _integers(self, x: FloatArray) -> Integers:
         """The entries, the largest scaled to `bits` bits; bits that a float lacks are random."""
         fractions: npt.NDArray[np.float64] = x.astype(np.float64) / max(float(np.abs(x).max(initial=0.0)), 1e-300)
         generator = np.random.default_rng(self._bits)

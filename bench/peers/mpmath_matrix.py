@@ -3,7 +3,7 @@
 from typing import Any
 
 from bench.contestant import Bounds, Guarantee, Job, Problem
-from bench.peers.dyadic import outward
+from bench.exact import outward
 from bench.peers.importing import LibraryPeer, load
 
 

@@ -1,9 +1,10 @@
-"""Octave's interval package in a process of its own, which keeps the operands and multiplies on each line it reads."""
+"""Octave's interval package in a process of its own, which keeps the operands and multiplies at each byte it reads."""
 
 import os
 import shutil
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,17 @@ def _program() -> str | None:
     return shutil.which("octave-cli") or shutil.which("octave")
 
 
+@cache
+def _version() -> str:
+    """Versions of the package and of Octave; empty where the package is missing."""
+    text = 'd = pkg("describe", "interval"); printf("%s (Octave %s)", d{1}.version, OCTAVE_VERSION)'
+    command = [_program() or "octave-cli", "--norc", "--quiet", "--eval", text]
+    answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return answer.stdout.strip()
+
+
 class _OctaveJob(Job):
-    """One Octave process, its operands read before the clock starts; a call costs two lines through pipes."""
+    """One Octave process, its operands read before the clock starts; a call costs a byte and a line through pipes."""
 
     def __init__(self, problem: Problem, accuracy: str, threads: int) -> None:
         self._shape = (problem.shape[0], problem.shape[2])
@@ -33,16 +43,17 @@ class _OctaveJob(Job):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            cwd=self._folder.name,  # where Octave leaves its core file when it is killed
             text=True,
             env={**os.environ, **dict.fromkeys(_VARIABLES, str(threads))},
         )
         self._expect("ready")
 
     def run(self) -> None:
-        self._ask("product")
+        self._ask("p")
 
     def bounds(self, result: Any) -> Bounds:
-        self._ask("save")
+        self._ask("s")
         lo, hi = (np.fromfile(self._file(name)).reshape(self._shape, order="F") for name in ("lo", "hi"))
         return lo, hi
 
@@ -56,7 +67,7 @@ class _OctaveJob(Job):
     def _ask(self, request: str) -> None:
         if self._process.stdin is None:
             raise RuntimeError("octave was started without a pipe")
-        self._process.stdin.write(request + "\n")
+        self._process.stdin.write(request)
         self._process.stdin.flush()
         self._expect("done")
 
@@ -83,9 +94,7 @@ class OctaveProduct(Contestant):
         return None
 
     def version(self) -> str:
-        text = 'd = pkg("describe", "interval"); printf("%s (Octave %s)", d{1}.version, OCTAVE_VERSION)'
-        command = [_program() or "octave-cli", "--norc", "--quiet", "--eval", text]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+        return _version()
 
     def prepare(self, problem: Problem, threads: int) -> Job:
         return _OctaveJob(problem, self._accuracy, threads)

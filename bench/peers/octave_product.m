@@ -1,5 +1,6 @@
-## Multiplies two point matrices with the interval package on each line "product"; "save" writes the ends of the last
-## result. Arguments: accuracy, folder of the operands, M, K, N. octave.py is the other end of the pipes.
+## Multiplies two point matrices with the interval package at each byte "p"; "s" saves the ends of the last result.
+## Arguments: accuracy, folder of the operands, M, K, N. octave.py is the other end of the pipes. Requests are single
+## bytes because fgetl does not return before the following line has begun.
 pkg load interval
 arguments = argv ();
 accuracy = arguments{1};
@@ -22,8 +23,8 @@ a = read_matrix (folder, "a", sides(1), sides(2));
 b = read_matrix (folder, "b", sides(2), sides(3));
 printf ("ready\n");
 fflush (stdout);
-while (ischar (request = fgetl (stdin)))
-  if (strcmp (request, "product"))
+while (! isempty (request = fread (stdin, 1, "char=>char")))
+  if (request == "p")
     c = mtimes (a, b, accuracy);
   else
     write_matrix (folder, "lo", inf (c));

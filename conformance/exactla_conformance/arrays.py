@@ -71,10 +71,8 @@ def from_array(value: Any) -> Encoded:
     """The encodings of an array or a NumPy scalar, every NaN made the canonical one."""
     array = np.asarray(value)
     name = "int" if array.dtype == object else array.dtype.name
-    flat = array.reshape(-1)
+    flat = np.ascontiguousarray(array.reshape(-1))
     if name in INTEGERS:
         return Encoded(name, array.shape, [int(entry) for entry in flat.tolist()])
     format = FLOATS[COMPLEX.get(name, name)]
-    entries = flat.view(f"u{format.bits // 8}").tolist()
-    canonical = {entry: format.canonical(entry) for entry in set(entries)}
-    return Encoded(name, array.shape, [canonical[entry] for entry in entries])
+    return Encoded(name, array.shape, format.canonical(flat.view(f"u{format.bits // 8}").tolist()))

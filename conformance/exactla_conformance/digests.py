@@ -6,15 +6,16 @@ under test.
 
 import json
 import os
+import struct
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from exactla_conformance.encodings import Encoded, Floating, part_format
+from exactla_conformance.encodings import Encoded, Floating, Integer, part_format
 
 
 def digest(*arrays: Encoded) -> str:
@@ -23,17 +24,18 @@ def digest(*arrays: Encoded) -> str:
     for array in arrays:
         header = " ".join(map(str, (array.format, len(array.shape), *array.shape)))
         hashed.update(header.encode() + b"\n")
-        hashed.update(b"".join(_entry_bytes(array)))
+        hashed.update(_entry_bytes(array))
     return hashed.hexdigest()
 
 
-def _entry_bytes(array: Encoded) -> Iterator[bytes]:
+def _entry_bytes(array: Encoded) -> bytes:
     format = part_format(array.format)
-    if isinstance(format, Floating):
-        return (format.canonical(entry).to_bytes(format.bits // 8, "little") for entry in array.entries)
-    if format.bits:
-        return (entry.to_bytes(format.bits // 8, "little", signed=entry < 0) for entry in array.entries)
-    return (b"%d\n" % entry for entry in array.entries)
+    if not format.bits:
+        return b"".join(b"%d\n" % entry for entry in array.entries)
+    entries = format.canonical(array.entries) if isinstance(format, Floating) else array.entries
+    unsigned = "BHIQ"[format.bits.bit_length() - 4]
+    code = unsigned.lower() if isinstance(format, Integer) and (format.minimum or 0) < 0 else unsigned
+    return struct.pack(f"<{len(entries)}{code}", *entries)
 
 
 @dataclass(frozen=True)

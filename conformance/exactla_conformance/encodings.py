@@ -95,9 +95,11 @@ class Floating:
         """The encoding of an infinity of the sign of `sign`, of the NaN where the format has no infinity."""
         return self.largest_encoding + 1 + (self.sign if sign < 0 else 0) if self.infinity else self.nan
 
-    def canonical(self, encoding: int) -> int:
-        """The encoding, any NaN replaced by the one canonical NaN."""
-        return self.nan if self.special(encoding) == NAN else encoding
+    def canonical(self, encodings: Sequence[int]) -> list[int]:
+        """The encodings, every NaN replaced by the one canonical NaN."""
+        suspects = {e for e in encodings if e % self.sign > self.largest_encoding or e == self.sign}
+        nans = {e for e in suspects if self.special(e) == NAN}
+        return [self.nan if e in nans else e for e in encodings]
 
     def round(self, value: Fraction, rounding: str) -> int:
         """The encoding of the value rounded once, as IEEE 754 section 4.3 defines each direction."""
@@ -143,6 +145,12 @@ class Integer:
         if self.minimum is None or self.maximum is None:
             return (Fraction(1 << 100_000),)
         return Fraction(self.minimum), Fraction(self.maximum)
+
+    def limits(self, distance: int) -> tuple[int, int]:
+        """The least and the largest integer of the format no further than a distance from zero."""
+        first = -distance if self.minimum is None else max(self.minimum, -distance)
+        last = distance if self.maximum is None else min(self.maximum, distance)
+        return first, last
 
 
 Format = Floating | Integer

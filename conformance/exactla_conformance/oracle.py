@@ -52,8 +52,7 @@ def _decode(name: str, entries: Sequence[int]) -> tuple[list[tuple[int, int]], d
     format = part_format(name)
     if not isinstance(format, Floating):
         return [(entry, 0) for entry in entries], {}
-    seen = {entry: format.special(entry) for entry in set(entries)}
-    specials = {i: mark for i, entry in enumerate(entries) if (mark := seen[entry]) is not None}
+    specials = {i: mark for i, entry in enumerate(entries) if (mark := format.special(entry)) is not None}
     return [(0, 0) if i in specials else format.decode(entry) for i, entry in enumerate(entries)], specials
 
 

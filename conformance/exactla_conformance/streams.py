@@ -1,41 +1,47 @@
-"""Where the entries of the cases come from: a tiny integer generator, and ways to fill an array from it.
+"""Where the entries of the cases come from: a stream of hashed words, and ways to fill an array from it.
 
 Integers only, so that a case is the same on every machine and under every version of Python and NumPy.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import shake_256
+from itertools import count as numbers
+from itertools import islice
 from typing import TypeVar
 
-from exactla_conformance.encodings import COMPLEX, Encoded, Floating, Format, Integer, part_format
+from exactla_conformance.encodings import COMPLEX, Encoded, Floating, Format, part_format
 
-_WORD = (1 << 64) - 1
 _T = TypeVar("_T")
 
 
 class Stream:
-    """SplitMix64 (Steele, Lea and Flood 2014), seeded by a name."""
+    """64-bit words from SHAKE-256 of a name and a block number."""
 
     def __init__(self, name: str) -> None:
-        self._state = int.from_bytes(sha256(name.encode()).digest()[:8], "little")
+        self._words = self._hash(name)
 
-    def word(self) -> int:
-        """The next 64 bits."""
-        self._state = (self._state + 0x9E37_79B9_7F4A_7C15) & _WORD
-        z = self._state
-        z = ((z ^ z >> 30) * 0xBF58_476D_1CE4_E5B9) & _WORD
-        z = ((z ^ z >> 27) * 0x94D0_49BB_1331_11EB) & _WORD
-        return z ^ z >> 31
+    @staticmethod
+    def _hash(name: str) -> Iterator[int]:
+        for number in numbers():
+            yield from struct.unpack("<512Q", shake_256(f"{name} {number}".encode()).digest(4096))
+
+    def many(self, count: int, limit: int) -> list[int]:
+        """Integers in [0, limit)."""
+        if limit <= 1 << 64:
+            return [word * limit >> 64 for word in islice(self._words, count)]
+        return [self._wide(limit) for _ in range(count)]
+
+    def _wide(self, limit: int) -> int:
+        value = 0
+        for word in islice(self._words, limit.bit_length() // 64 + 2):
+            value = value << 64 | word
+        return value % limit
 
     def below(self, limit: int) -> int:
         """An integer in [0, limit)."""
-        if limit <= 1 << 32:
-            return self.word() * limit >> 64
-        value = 0
-        for _ in range(limit.bit_length() // 64 + 2):
-            value = value << 64 | self.word()
-        return value % limit
+        return self.many(1, limit)[0]
 
     def between(self, first: int, last: int) -> int:
         """An integer in [first, last]."""
@@ -46,8 +52,15 @@ class Stream:
         return options[self.below(len(options))]
 
 
-Fill = Callable[[Stream, Format], int]
-"""Draws one entry of a format."""
+Fill = Callable[[Stream, Format, int], list[int]]
+"""Draws so many entries of a format."""
+
+
+def _signed(stream: Stream, format: Floating, count: int, first: int, last: int) -> list[int]:
+    """Encodings of magnitudes from `first` to `last` with random signs; +0 for the -0 of a format without it."""
+    drawn = stream.many(count, 2 * (last - first + 1))
+    entries = [first + (x >> 1) + format.sign * (x & 1) for x in drawn]
+    return entries if format.signed_zero else [0 if entry == format.sign else entry for entry in entries]
 
 
 def _floating(format: Format) -> Floating:
@@ -56,95 +69,86 @@ def _floating(format: Format) -> Floating:
     return format
 
 
-def _signed(stream: Stream, format: Floating, magnitude: int) -> int:
-    """A magnitude with a random sign; never the encoding that a format without -0 uses for NaN."""
-    return magnitude + format.sign if magnitude and stream.below(2) else magnitude
-
-
 def binades(first: int, last: int) -> Fill:
     """Normal values from 2**first up to 2**(last + 1), every binade as likely; limited to the format's range."""
 
-    def fill(stream: Stream, format: Format) -> int:
+    def fill(stream: Stream, format: Format, count: int) -> list[int]:
         f = _floating(format)
         lowest = f.least + f.precision - 1
-        binade = min(max(stream.between(first, last), lowest), lowest + f.largest_encoding // f.normal - 1)
-        fraction = stream.below(f.normal)
-        return _signed(stream, f, min((binade - lowest + 1) * f.normal + fraction, f.largest_encoding))
+        highest = lowest + f.largest_encoding // f.normal - 1
+        low, high = (min(max(binade, lowest), highest) - lowest for binade in (first, last))
+        return _signed(stream, f, count, (low + 1) * f.normal, min((high + 2) * f.normal - 1, f.largest_encoding))
 
     return fill
 
 
-def ordinary(stream: Stream, format: Format) -> int:
+def ordinary(stream: Stream, format: Format, count: int) -> list[int]:
     """Values of about one, or integers of one or two digits."""
     if isinstance(format, Floating):
-        return binades(-2, 2)(stream, format)
-    return stream.between(*_limits(format, 12))
+        return binades(-2, 2)(stream, format, count)
+    first, last = format.limits(12)
+    return [first + x for x in stream.many(count, last - first + 1)]
 
 
-def anything(stream: Stream, format: Format) -> int:
-    """Any finite value, every encoding as likely; Python integers up to 200 bits."""
+def anything(stream: Stream, format: Format, count: int) -> list[int]:
+    """Any finite value, every encoding as likely; integers of any length, up to 200 bits where there is no limit."""
     if isinstance(format, Floating):
-        return _signed(stream, format, stream.below(format.largest_encoding + 1))
-    return stream.between(*_limits(format, 1 << stream.below(201)))
+        return _signed(stream, format, count, 0, format.largest_encoding)
+    return [stream.between(*format.limits(1 << bits)) for bits in stream.many(count, format.bits or 201)]
 
 
-def subnormal(stream: Stream, format: Format) -> int:
+def subnormal(stream: Stream, format: Format, count: int) -> list[int]:
     """Subnormal values and zeros of both signs."""
     f = _floating(format)
-    magnitude = stream.below(f.normal)
-    return magnitude + f.sign if stream.below(2) and (magnitude or f.signed_zero) else magnitude
+    return _signed(stream, f, count, 0, f.normal - 1)
 
 
-def huge(stream: Stream, format: Format) -> int:
+def huge(stream: Stream, format: Format, count: int) -> list[int]:
     """Values of the last two binades of a float format, integers near their limits."""
     if isinstance(format, Floating):
-        return _signed(stream, format, format.largest_encoding - stream.below(2 * format.normal))
-    first, last = _limits(format, 1 << 200)
-    near = stream.below(min(3, last - first + 1))
-    return stream.choose((first + near, last - near))
+        return _signed(stream, format, count, format.largest_encoding - 2 * format.normal + 1, format.largest_encoding)
+    first, last = format.limits(1 << 200)
+    near = stream.many(count, 2 * min(3, last - first + 1))
+    return [first + (x >> 1) if x & 1 else last - (x >> 1) for x in near]
+
+
+def zeros(stream: Stream, format: Format, count: int) -> list[int]:
+    """Zeros of both signs."""
+    return _signed(stream, _floating(format), count, 0, 0)
 
 
 def positive(fill: Fill) -> Fill:
-    """The magnitudes of a fill; integers are reflected into the positive ones."""
+    """The magnitudes of a fill."""
 
-    def draw(stream: Stream, format: Format) -> int:
-        entry = fill(stream, format)
-        return entry % format.sign if isinstance(format, Floating) else min(abs(entry), _limits(format, abs(entry))[1])
+    def draw(stream: Stream, format: Format, count: int) -> list[int]:
+        entries = fill(stream, format, count)
+        if isinstance(format, Floating):
+            return [entry % format.sign for entry in entries]
+        return [min(abs(entry), format.limits(abs(entry))[1]) for entry in entries]
 
     return draw
 
 
-def sometimes(entries: Mapping[str, Sequence[int]], fill: Fill, one_in: int) -> Fill:
+def sometimes(special: Mapping[str, Sequence[int]], fill: Fill, one_in: int) -> Fill:
     """A fill where one entry in so many is taken from a list of encodings for the format."""
 
-    def draw(stream: Stream, format: Format) -> int:
-        return fill(stream, format) if stream.below(one_in) else stream.choose(entries[format.name])
+    def draw(stream: Stream, format: Format, count: int) -> list[int]:
+        chosen = [not x for x in stream.many(count, one_in)]
+        entries = fill(stream, format, count)
+        return [stream.choose(special[format.name]) if c else e for c, e in zip(chosen, entries, strict=True)]
 
     return draw
-
-
-def zeros(stream: Stream, format: Format) -> int:
-    """Zeros of both signs."""
-    return format.sign if isinstance(format, Floating) and format.signed_zero and stream.below(2) else 0
 
 
 def constant(entry: int) -> Fill:
     """The same encoding everywhere."""
-    return lambda stream, format: entry
-
-
-def _limits(format: Integer, otherwise: int) -> tuple[int, int]:
-    """The format's limits, no further than `otherwise` from zero for `int` and, where that is small, for the rest."""
-    first = -otherwise if format.minimum is None else max(format.minimum, -otherwise)
-    last = otherwise if format.maximum is None else min(format.maximum, otherwise)
-    return first, last
+    return lambda stream, format, count: [entry] * count
 
 
 def draw(stream: Stream, format: str, shape: tuple[int, ...], fill: Fill = ordinary, layout: str = "C") -> Encoded:
     """An array filled from a stream."""
-    part = part_format(format)
     count = math.prod(shape) * (2 if format in COMPLEX else 1)
-    return Encoded(format, shape, [fill(stream, part) for _ in range(count)], layout)
+    return Encoded(format, shape, fill(stream, part_format(format), count), layout)
 
 
 Build = Callable[[Stream], tuple[Encoded, ...]]

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 import exactla as xl
-from exactla.cli.exits import ExitCode, InputError
+from exactla.cli.exits import ExitCode, InputError, message
 from exactla.cli.loading import NamedArray, load_all
 from exactla.cli.options import Commands, Parser
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             for item in load_all(file):
                 print(f"{_digest(item)}  {item.name}")
         except InputError as error:
-            print(f"exactla: error: {error}", file=sys.stderr)
+            print(f"exactla: error: {message(error)}", file=sys.stderr)
             code = ExitCode.BAD_INPUT
     return code
 

@@ -6,7 +6,7 @@ Knows the exceptions of exactla and of Python; nothing of arguments or files.
 import errno
 from enum import IntEnum
 
-from exactla.errors import BackendUnavailable, ExactlaError
+from exactla.errors import ExactlaError
 
 
 class ExitCode(IntEnum):
@@ -55,7 +55,7 @@ def exit_code(error: BaseException) -> ExitCode:
             return ExitCode.NO_RESOURCE
         case OSError(errno=number):
             return ExitCode.NO_RESOURCE if number in _RESOURCE_ERRNOS else ExitCode.BAD_INPUT
-        case ExactlaError() | BackendUnavailable():
+        case ExactlaError():
             return ExitCode.BAD_INPUT
         case _:
             return ExitCode.INTERNAL_ERROR

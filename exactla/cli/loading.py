@@ -123,8 +123,8 @@ def _reading(path: Path) -> Iterator[BinaryIO]:
 
 
 def _explain(error: Exception, path: Path) -> str:
-    text = str(error)
-    if "allow_pickle" in text:
+    text = str(error).partition("\n")[0]
+    if text.startswith("Object arrays"):
         return "holds pickled Python objects, which are not read: they can run code"
     if "magic string" in text:
         return f"is not a {path.suffix.lower()} file"

@@ -59,12 +59,9 @@ def widths(lo: npt.NDArray[Any], hi: npt.NDArray[Any]) -> str:
     widest = max(int(exactla.width_ulps(*part).max()) for part in parts)
     exact = int((lo_numbers == hi_numbers).sum())
     undefined = lo.size - lo_numbers.size
-    return (
-        f"at most {widest:,} ulp{'s' * (widest != 1)}; "
-        f"{exact:,} of {lo.size:,} entries ({100 * exact / lo.size:.1f}%) are exact, lo == hi"
-        + f"; {undefined:,} NaN"
-        * (undefined > 0)
-    )
+    nan = f"; {undefined:,} NaN" if undefined else ""
+    share = f"{exact:,} of {lo.size:,} entries ({100 * exact / lo.size:.1f}%) are exact, lo == hi"
+    return f"at most {widest:,} ulp{'s' * (widest != 1)}; {share}{nan}"
 
 
 def seconds(duration: float) -> str:

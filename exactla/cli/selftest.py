@@ -16,9 +16,9 @@ Matrix = npt.NDArray[np.float64]
 
 
 def sample() -> tuple[Matrix, Matrix]:
-    """Operands of 5 x 67 and 67 x 4 with subnormals, signs, zeros, cancellation and exponents from -1074 to 340."""
+    """Operands of 6 x 67 and 67 x 4: subnormals, signs, zeros, cancellation, exponents from -1074 to 900, overflow."""
     bits = np.random.PCG64(20240229)
-    a = _uniform(bits, (5, 67))
+    a = _uniform(bits, (6, 67))
     b = _uniform(bits, (67, 4))
     a[1] = np.ldexp(a[1], np.arange(67) * 10 - 320)
     b[:, 1] = np.ldexp(b[:, 1], 300 - np.arange(67) * 10)
@@ -26,6 +26,7 @@ def sample() -> tuple[Matrix, Matrix]:
     a[3, 33:66] = a[3, :33]
     b[33:66] = -b[:33]
     a[4] = 0
+    a[5, 5], b[5, 3] = 2.0**700, -(2.0**900)
     return a, b
 
 
@@ -66,8 +67,5 @@ def _uniform(bits: np.random.PCG64, shape: tuple[int, ...]) -> Matrix:
 
 
 def _is_tightest(exact: Fraction, lo: float, hi: float) -> bool:
-    if not (math.isfinite(lo) and math.isfinite(hi)):
-        return False
-    if lo == hi:
-        return exact == Fraction(lo)
-    return Fraction(lo) < exact < Fraction(hi) and math.nextafter(lo, math.inf) == hi
+    # Python compares fractions with floats, infinities too, exactly.
+    return exact == lo if lo == hi else lo < exact < hi and math.nextafter(lo, math.inf) == hi

@@ -46,15 +46,18 @@ class IntervalMethod(StrEnum):
 _CENTRE = (1, M, M)
 _RADIUS = ((1, ABS_M, R), (1, R, OUTER))
 _CORRECTION = (1, RHO, RHO)
-_STRADDLING = ((1, STRADDLES, STRADDLES),)
-_INNER, _OUTER, _MEETINGS = range(3)
+_INNER, _OUTER, _EXCESSIVE = range(3)
 
 
 def interval_groups(method: IntervalMethod) -> list[Terms]:
-    """Groups (inner, outer, straddling pairs): the ends are inner - outer and inner + outer."""
+    """Groups (inner, outer, excessive): the ends are inner - outer and inner + outer, the hull's if `excessive` is 0.
+
+    Rump's bound is wider than the sharp one by Q - P and Q + P, so it is as narrow where Q = 0. The sharp bound is
+    wider than the hull by a positive amount for each pair of straddling intervals whose midpoints are not 0.
+    """
     if method is IntervalMethod.RUMP:
-        return [(_CENTRE,), _RADIUS, _STRADDLING]
-    return [(_CENTRE, _CORRECTION), (*_RADIUS, (-1, ABS_RHO, ABS_RHO)), _STRADDLING]
+        return [(_CENTRE,), _RADIUS, ((1, ABS_RHO, ABS_RHO),)]
+    return [(_CENTRE, _CORRECTION), (*_RADIUS, (-1, ABS_RHO, ABS_RHO)), ((1, STRADDLES, STRADDLES),)]
 
 
 @dataclass(frozen=True)
@@ -151,12 +154,12 @@ def _evaluate(
         """Residues of four times the lower and the upper end; notes which entries are hulls."""
         lower = backend.combine([(1, planes[_INNER]), (-1, planes[_OUTER])], base)
         upper = backend.combine([(1, planes[_INNER]), (1, planes[_OUTER])], base)
-        meetings = backend.integers(planes[_MEETINGS], base) != 0
-        if method is IntervalMethod.HULL and meetings.any():
+        excessive = backend.integers(planes[_EXCESSIVE], base) != 0
+        if method is IntervalMethod.HULL and excessive.any():
             low, high = _excess(contraction, sides, block, blocks)
             return [backend.combine([(1, lower), (1, low)], base), backend.combine([(1, upper), (-1, high)], base)]
         if method is not IntervalMethod.HULL:
-            hull[block.pairs, block.rows, block.columns] = ~meetings
+            hull[block.pairs, block.rows, block.columns] = ~excessive
         return [lower, upper]
 
     outputs = [Output(((1, 0),), (Rounding.DOWN,)), Output(((1, 1),), (Rounding.UP,))]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 
 from exactla.backend import Backend, Engine, Tile
 from exactla.core.moduli import ResidueBase, residue_base
@@ -43,8 +44,9 @@ class Tiling:
 
     @property
     def passes(self) -> int:
-        """Number of blocks, counting the steps of the inner dimension of each."""
-        return sum(1 for _ in self.blocks())
+        """Number of blocks."""
+        tile = self.tile.pairs, self.tile.rows, self.tile.columns
+        return prod(-(-length // max(step, 1)) for length, step in zip(self.shape, tile, strict=True))
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, rows running fastest so that the columns' residues are used again."""

@@ -1,5 +1,6 @@
 """Products of files: what is saved is the library's result, and what is refused leaves no file behind."""
 
+import io
 import os
 from pathlib import Path
 
@@ -138,11 +139,22 @@ def test_propagate(folder, capsys):
 @pytest.mark.parametrize("name", [e for b in xl.backends() for e in b.engines])
 def test_engines_and_workspace_do_not_show(folder, capsys, name):
     backend = next(b.name for b in xl.backends() if name in b.engines)
-    options = ["--backend", backend, "--engine", name, "--workspace", "64KiB"]
+    options = ["--backend", backend, "--engine", name, "--workspace", "256KiB"]
     assert main(["enclose", "a.npy", "b.npy", *options]) == 0
     printed = lines(capsys)
     assert printed["digest"] == xl.digest(*xl.mm_enclose(A, B))
     assert printed["plan"].startswith(f"{backend}/{name}")
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_a_bar_on_a_terminal(folder, monkeypatch, quiet):
+    pytest.importorskip("tqdm")
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("exactla.cli.progress.DELAY", 0)
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert main(["enclose", "a.npy", "b.npy", *quiet]) == 0
+    assert ("multiplying" in terminal.getvalue()) == (not quiet)
 
 
 # ---- refusals -----------------------------------------------------------------------------------------------------

@@ -143,6 +143,7 @@ BAD = {
     ),
     "npy: negative": ("x.npy", npy_header(b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}\n"), "is damaged"),
     "npy: header is code": ("x.npy", npy_header(b"__import__('os').mkdir('exploded')\n"), "is damaged"),
+    "npy: vast header": ("x.npy", npy_header(b"(" * 60_000), "is damaged: Header info length"),
     "npy: version": ("x.npy", b"\x93NUMPY\x09\x00" + VALID_NPY[8:], "is damaged"),
     "npy: is a pickle": ("x.npy", pickle.dumps(Bomb()), "is not a .npy file"),
     "npy: is text": ("x.npy", b"1,2,3,4,5\n", "is not a .npy file"),

@@ -21,6 +21,8 @@ FILE = DigestFile(1, {"one": Record("mm()", "aa", "bb"), "two": Record("mm()", "
         (Encoded("complex64", (1,), [1, 2]), b"complex64 1 1\n\1\0\0\0\2\0\0\0"),
         (Encoded("bool", (2,), [1, 0]), b"bool 1 2\n\1\0"),
         (Encoded("int16", (2,), [-2, 258]), b"int16 1 2\n\xfe\xff\2\1"),
+        (Encoded("uint64", (1,), [(1 << 64) - 1]), b"uint64 1 1\n" + b"\xff" * 8),
+        (Encoded("int8", (1,), [-1]), b"int8 1 1\n\xff"),
         (Encoded("int", (2,), [-12, 10**20]), b"int 1 2\n-12\n100000000000000000000\n"),
         (Encoded("float16", (1,), [0xFE01]), b"float16 1 1\n\0\x7e"),  # a NaN becomes the canonical one
         (Encoded("float8_e4m3fn", (0, 3), []), b"float8_e4m3fn 2 0 3\n"),

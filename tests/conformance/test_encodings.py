@@ -118,9 +118,15 @@ def test_nearest_is_numpys_cast(name):
     x = np.concatenate([x[np.isfinite(x)], rng.integers(-(1 << 16), 1 << 16, 500).astype(np.float32) / 256])
     with np.errstate(over="ignore"):
         cast = x.astype(numpy_dtype(name)).view(f"u{f.bits // 8}").tolist()
-    for exact, expected in zip(x.tolist(), cast, strict=True):
+    for exact, expected in zip(x.tolist(), f.canonical(cast), strict=True):
         if exact:
-            assert f.round(Fraction(exact), "nearest") == f.canonical(expected)
+            assert f.round(Fraction(exact), "nearest") == expected
+
+
+def test_nans_become_the_canonical_one():
+    assert FLOATS["float16"].canonical([0x7C00, 0x7C01, 0xFE00, 0x8000]) == [0x7C00, 0x7E00, 0x7E00, 0x8000]
+    assert FLOATS["float8_e4m3fn"].canonical([0xFF, 0x7E, 0x80]) == [0x7F, 0x7E, 0x80]
+    assert FLOATS["float8_e5m2fnuz"].canonical([0x80, 0x7F, 0x00]) == [0x80, 0x7F, 0x00]
 
 
 def test_floor_log2():

@@ -78,7 +78,7 @@ def test_an_untouched_case_agrees(frozen, oracle):
         (ENCLOSURE, lambda ends: (ends[0], bump(ends[1], 7)), "hi[0, 7] is 0x"),
         (ENCLOSURE, lambda ends: (ends[1], ends[0]), "lo[0, 0] is 0x"),
         (ENCLOSURE, lambda ends: ends[:1], "1 results, expected 2"),
-        (ENCLOSURE, lambda ends: tuple(np.asarray(end, np.float64) for end in ends), "lo is float64 [1, 16]"),
+        (ENCLOSURE, lambda ends: tuple(end.view(np.int64) for end in ends), "lo is int64 [1, 16], expected"),
         (ROUNDED, lambda ends: (bump(ends[0]),), "result[0, 0] is 0x"),
     ],
     ids=["lower end", "upper end", "swapped", "one end lost", "another format", "tie flipped"],

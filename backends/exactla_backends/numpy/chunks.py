@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 
 CHUNK = 1 << 14
 """Entries of a piece: a few planes of int64 for each stay within a second-level cache."""
@@ -9,6 +10,8 @@ CHUNK = 1 << 14
 
 def chunks(shape: Sequence[int], size: int = CHUNK) -> Iterator[tuple[slice, ...]]:
     """Index tuples that cover an array of that shape, each of at most `size` entries; none where it is empty."""
+    if 0 < prod(shape) <= size:
+        return iter([tuple(slice(0, length) for length in shape)])
     steps = []
     for length in reversed(shape):
         step = max(1, min(length, size))

@@ -1,4 +1,4 @@
-"""Encodings to integers: an entry is sign * significand * 2**exponent, read from its bits and not by float arithmetic."""
+"""Encodings to integers: an entry is sign * significand * 2**exponent, read from its bits."""
 
 from typing import Any, NamedTuple
 

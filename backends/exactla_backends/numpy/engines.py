@@ -59,29 +59,29 @@ def multiply(terms: Sequence[tuple[int, Planes, Planes]], pairs: Pairs, base: Re
 def _multiply_group(terms: Sequence[tuple[int, Planes, Planes]], depth: int, moduli: Ints, result: Planes) -> None:
     """One group of moduli: exact products of up to `depth` terms, summed in int64 and reduced."""
     pieces = [
-        (sign, a[..., k : k + depth], b[..., k : k + depth])
+        (sign, a[..., k : k + depth], b[..., k : k + depth].swapaxes(-1, -2))
         for sign, a, b in terms
         for k in range(0, max(a.shape[-1], 1), depth)
     ]
-    total: Ints | None = None
-    for start in range(0, len(pieces), UNREDUCED):
-        for sign, a, b in pieces[start : start + UNREDUCED]:
-            product = np.matmul(a, b.swapaxes(-1, -2))
-            if total is None and len(pieces) == 1:
-                _reduce(product, sign, moduli, result)
-                return
-            whole = sign * product.astype(np.int64)
-            total = whole if total is None else total + whole
-        if total is not None:
-            total = centre(total, moduli)
-    result[...] = total
+    if len(pieces) == 1:
+        sign, a, b = pieces[0]
+        _reduce(np.matmul(a, b), sign, moduli, result)
+        return
+    total = np.zeros(result.shape, np.int64)
+    for number, (sign, a, b) in enumerate(pieces, 1):
+        product = np.matmul(a, b)
+        for place in chunks(total.shape):
+            total[place] += sign * product[place].astype(np.int64)
+        if number % UNREDUCED == 0:
+            _reduce(total, 1, moduli, total)
+    _reduce(total, 1, moduli, result)
 
 
 def _reduce(product: Planes, sign: int, moduli: Ints, result: Planes) -> None:
     """result = sign * product mod m, centred."""
-    for piece in chunks(product.shape):
-        values = product[piece].astype(np.int64)
-        result[piece] = centre(values if sign > 0 else -values, moduli[piece[0]])
+    for place in chunks(product.shape):
+        values = product[place].astype(np.int64)
+        result[place] = centre(values if sign > 0 else -values, moduli[place[0]])
 
 
 def _select(planes: Planes, index: Sequence[int]) -> Planes:

@@ -38,7 +38,7 @@ def interval_pieces(first: Operand, second: Operand, *, endpoints: bool) -> Inte
         outer=piece(mp.carry(abs_m + r)),
         rho=piece(mp.carry(sign * abs_rho)),
         abs_rho=piece(abs_rho),
-        straddles=piece(inside.astype(np.int64)[None]),
+        straddles=piece((inside & (abs_m != 0).any(axis=0)).astype(np.int64)[None]),
         invalid=np.count_nonzero(r[-1] < 0),
     )
 
@@ -69,7 +69,9 @@ def hull_excess(
     moduli = tables.moduli(base)[:, :, None]
     shape = (len(base.moduli), len(pairs[0]), left.m.shape[1], right.m.shape[1])
     low, high = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    a, b = _Straddling(left, base), _Straddling(right, base)
+    # |m_a| / r_a and |m_b| / r_b differ by at least 1 / (r_a r_b), where they differ
+    scale = left.r.bits + right.r.bits
+    a, b = _Straddling(left, base, scale), _Straddling(right, base, scale)
     for t, (i, j) in enumerate(zip(*pairs, strict=True)):
         for k in np.flatnonzero(a.straddles[i].any(axis=0) & b.straddles[j].any(axis=0)).tolist():
             rows, columns = np.flatnonzero(a.straddles[i, :, k]), np.flatnonzero(b.straddles[j, :, k])
@@ -88,26 +90,26 @@ def hull_excess(
 class _Column:
     """The straddling entries of one k: residues of |m| and r, sign of m, and |m| / r as comparable integers."""
 
-    def __init__(self, abs_m: Ints, r: Ints, sign: Ints, base: ResidueBase, bits: int) -> None:
+    def __init__(self, abs_m: Ints, r: Ints, sign: Ints, base: ResidueBase, scale: int) -> None:
         self.abs_m = from_limbs(abs_m, base)
         self.r = from_limbs(r, base)
         self.sign = sign
-        # distinct quotients of integers below 2**bits differ by more than 2**(-2 bits)
         numerators, denominators = (mp.to_integers(v) for v in (abs_m, r))
-        self.ratios = [(int(n) << 2 * bits) // int(d) for n, d in zip(numerators, denominators, strict=True)]
+        self.ratios = [(int(n) << scale) // int(d) for n, d in zip(numerators, denominators, strict=True)]
 
 
 class _Straddling:
-    def __init__(self, pieces: IntervalPieces, base: ResidueBase) -> None:
+    def __init__(self, pieces: IntervalPieces, base: ResidueBase, scale: int) -> None:
         self.pieces = pieces
         self.base = base
+        self.scale = scale
         self.straddles: NDArray[np.bool_] = pieces.straddles.buffer[0] != 0
 
     def column(self, stack: int, rows: NDArray[np.intp], k: int) -> _Column:
         abs_m, r = (x.buffer[:, stack, rows, k] for x in (self.pieces.abs_m, self.pieces.r))
         m = self.pieces.m.buffer[:, stack, rows, k]
         sign = np.where(m[-1] < 0, -1, (m != 0).any(axis=0).astype(np.int64))
-        return _Column(abs_m, r, sign, self.base, self.pieces.m.bits)
+        return _Column(abs_m, r, sign, self.base, self.scale)
 
 
 def _ranks(values: Sequence[int]) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ def count_for(bits: int) -> int:
 
 
 def from_decoded(decoded: Decoded, shift: Ints, count: int) -> Ints:
-    """Signed digits [count, ...] of sign * significand * 2**shift; bits that a negative shift drops are 0 by contract."""
+    """Signed digits [count, ...] of sign * significand * 2**shift; a negative shift drops bits that are 0."""
     limbs = np.empty((count, *decoded.significand.shape), np.int64)
     position = np.empty(shift.shape, np.int64)
     high: Words = np.empty(decoded.significand.shape, np.uint64)

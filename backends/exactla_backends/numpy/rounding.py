@@ -29,9 +29,9 @@ def round_limbs(limbs: Ints, exponent: Ints, format: FloatFormat, roundings: Seq
     unit = np.maximum(lead - (format.precision - 1), format.least_exponent - exponent)
     guard = np.minimum(unit - 1, lead + 2)  # below a tiny value all that matters is that it is not 0
     window, sticky = _window(magnitude, guard, lowest, format.precision + 1)
-    # the exponent field less one, in place, saturated above overflow; normal significands add their leading bit
-    field = np.minimum(unit + exponent - format.least_exponent, 1 << format.exponent_bits)
-    truncated = (field << format.fraction_bits) + (window >> 1)
+    # the exponent field less one, to which the leading bit of a normal significand adds; saturated past the largest
+    field = np.minimum(unit + exponent - format.least_exponent, format.largest >> format.fraction_bits)
+    truncated = np.minimum((field << format.fraction_bits) + (window >> 1), format.largest + 1)
     half = (window & 1) != 0
     inexact = half | sticky | (truncated > format.largest)
     zero = lead < 0
@@ -86,9 +86,10 @@ def _away(
     """Whether the magnitude takes one more unit."""
     match rounding:
         case Rounding.NEAREST:
-            return np.logical_and(half, sticky | ((truncated & 1) != 0))
+            odd: NDArray[np.bool_] = (truncated & 1) != 0
+            return half & (sticky | odd)
         case Rounding.DOWN:
-            return np.logical_and(inexact, negative)
+            return inexact & negative
         case Rounding.UP:
             return inexact & ~negative
         case Rounding.ZERO:

@@ -1,0 +1,100 @@
+/* Modular reduction of biased sums by AVX-512 VNNI, shared by the AMX and the AVX-512 kernels.
+ * To be included between XL_TARGET_BEGIN and XL_TARGET_END with these instructions. */
+#ifndef XL_MATRIX_AVX512_REDUCE_H
+#define XL_MATRIX_AVX512_REDUCE_H
+
+#include "kernels.h"
+
+#include <immintrin.h>
+
+/* Constants of a modulus of 8 bits, in every lane. */
+typedef struct {
+    __m512i bytes, offset1, offset2, magic, shift, modulus, half, order;
+} xl_lanes8;
+
+static inline xl_lanes8 xl_avx512_lanes8(const xl_matrix_modulus8 *m) {
+    return (xl_lanes8){
+        _mm512_set1_epi32((int)m->bytes),
+        _mm512_set1_epi32((int)m->offset1),
+        _mm512_set1_epi32((int)m->offset2),
+        _mm512_set1_epi16((short)m->magic),
+        _mm512_set1_epi16((short)m->shift),
+        _mm512_set1_epi16((short)m->modulus),
+        _mm512_set1_epi8((char)m->half),
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+    };
+}
+
+/* z = y (mod m) with 0 <= z < 2^15, for any y. */
+static inline __m512i xl_avx512_fold8(__m512i y, const xl_lanes8 *c) {
+    const __m512i once = _mm512_dpbusd_epi32(c->offset1, y, c->bytes);
+    return _mm512_dpbusd_epi32(c->offset2, once, c->bytes);
+}
+
+/* z mod m for 0 <= z < 2^15. */
+static inline __m512i xl_avx512_mod8(__m512i z, const xl_lanes8 *c) {
+    const __m512i quotient = _mm512_srlv_epi16(_mm512_mulhi_epu16(z, c->magic), c->shift);
+    return _mm512_sub_epi16(z, _mm512_mullo_epi16(quotient, c->modulus));
+}
+
+/* The residues of 4 x 16 biased sums, one after the other. */
+static inline __m512i xl_avx512_reduce64(const __m512i y[4], const xl_lanes8 *c) {
+    const __m512i z01 = _mm512_packus_epi32(xl_avx512_fold8(y[0], c), xl_avx512_fold8(y[1], c));
+    const __m512i z23 = _mm512_packus_epi32(xl_avx512_fold8(y[2], c), xl_avx512_fold8(y[3], c));
+    const __m512i r = _mm512_packus_epi16(xl_avx512_mod8(z01, c), xl_avx512_mod8(z23, c));
+    return _mm512_permutexvar_epi32(c->order, _mm512_sub_epi8(r, c->half));
+}
+
+/* See `reduce8` of xl_matrix_kernels. */
+static inline void xl_avx512_reduce8(
+    const xl_block *block, const xl_matrix_modulus8 *modulus, int8_t *residues, int64_t row) {
+    const xl_lanes8 c = xl_avx512_lanes8(modulus);
+    const int columns = block->columns / 16;
+    const int count = block->rows * columns; /* groups of 16 sums, those of one row beside each other */
+    for (int group = 0; group < count; group += 4) {
+        __m512i y[4];
+        int8_t *to[4];
+        for (int g = 0; g < 4; ++g) {
+            const int at = group + g < count ? group + g : count - 1;
+            const int i = at / columns, j = at % columns * 16;
+            y[g] = _mm512_loadu_si512(block->sums + i * XL_BLOCK_COLUMNS + j);
+            to[g] = residues + i * row + j;
+        }
+        const __m512i r = xl_avx512_reduce64(y, &c);
+        _mm_storeu_si128((__m128i *)to[0], _mm512_extracti32x4_epi32(r, 0));
+        _mm_storeu_si128((__m128i *)to[1], _mm512_extracti32x4_epi32(r, 1));
+        _mm_storeu_si128((__m128i *)to[2], _mm512_extracti32x4_epi32(r, 2));
+        _mm_storeu_si128((__m128i *)to[3], _mm512_extracti32x4_epi32(r, 3));
+    }
+}
+
+/* floor(z * reciprocal / 2^32), for every lane. */
+static inline __m512i xl_avx512_mulhi32(__m512i z, __m512i reciprocal) {
+    const __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(z, reciprocal), 32);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(z, 32), reciprocal);
+    return _mm512_mask_mov_epi32(even, 0xAAAA, odd);
+}
+
+/* See `reduce16` of xl_matrix_kernels. */
+static inline void xl_avx512_reduce16(
+    const xl_block y[3], const xl_matrix_modulus16 *modulus, int16_t *residues, int64_t row) {
+    const __m512i m = _mm512_set1_epi32((int)modulus->modulus), half = _mm512_set1_epi32((int)modulus->half);
+    const __m512i reciprocal = _mm512_set1_epi32((int)modulus->reciprocal);
+    const __m512i offset = _mm512_set1_epi32((int)modulus->offset);
+    for (int i = 0; i < y->rows; ++i)
+        for (int j = 0; j < y->columns; j += 16) {
+            __m512i high = _mm512_setzero_si512(), low = offset;
+            for (int d = 0; d < 3; ++d) {
+                const __m512i sums = _mm512_loadu_si512(y[d].sums + i * XL_BLOCK_COLUMNS + j);
+                high = _mm512_dpbusd_epi32(high, sums, _mm512_set1_epi32((int)modulus->high[d]));
+                low = _mm512_dpbusd_epi32(low, sums, _mm512_set1_epi32((int)modulus->low[d]));
+            }
+            const __m512i z = _mm512_add_epi32(_mm512_slli_epi32(high, 8), low);
+            __m512i r = _mm512_sub_epi32(z, _mm512_mullo_epi32(xl_avx512_mulhi32(z, reciprocal), m));
+            r = _mm512_min_epu32(r, _mm512_sub_epi32(r, m));
+            _mm256_storeu_si256(
+                (__m256i *)(residues + i * row + j), _mm512_cvtepi32_epi16(_mm512_sub_epi32(r, half)));
+        }
+}
+
+#endif

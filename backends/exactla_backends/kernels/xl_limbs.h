@@ -1,0 +1,121 @@
+/* Integers of many limbs: two's complement, 32 bits a limb, the lowest first, limb j of lane w at [j * XL_LANES + w]. */
+#ifndef XL_LIMBS_H
+#define XL_LIMBS_H
+
+#include "xl_format.h"
+
+/* Requires: entries with |significand| < 2**64 / 2 if `negative`, or unsigned below 2**64.
+ * Ensures: the integers floor(entry * 2**-exponent) modulo 2**(32 count). */
+XL_FUNCTION void xl_limbs_place(uint32_t *limbs, int32_t count, const xl_entries *x,
+                                const int64_t exponent[XL_LANES]) {
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w) {
+            const uint64_t negative = x->negative[w];
+            const uint64_t value = (x->significand[w] ^ negative) - negative;
+            const int64_t up = x->exponent[w] - exponent[w] - 32 * j;
+            const uint64_t left = up < 32 ? value << (up & 31) : 0;
+            /* the bits above the word are copies of the sign */
+            const uint64_t right = up > -64 ? (value ^ negative) >> (-up & 63) : 0;
+            limbs[j * XL_LANES + w] = (uint32_t)(up >= 0 ? left : right ^ negative);
+        }
+}
+
+/* Requires: bits >= 0.
+ * Ensures: the number of lanes whose entry has a bit below 2**exponent, or a magnitude of 2**(exponent + bits) or more:
+ * entries that break their scan. */
+XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t exponent[XL_LANES], int64_t bits) {
+    int64_t count = 0;
+    XL_EACH_LANE(w) {
+        const int64_t shift = x->exponent[w] - exponent[w];
+        const int64_t below = shift < 0 ? (shift > -64 ? -shift : 64) : 0;
+        const int64_t above = bits - shift < 0 ? 0 : (bits - shift < 64 ? bits - shift : 64);
+        const uint64_t kept = below < 64 ? ~(uint64_t)0 << (below & 63) : 0;
+        const uint64_t fits = above < 64 ? ((uint64_t)1 << (above & 63)) - 1 : ~(uint64_t)0;
+        count += (x->significand[w] & ~(kept & fits)) != 0;
+    }
+    return count;
+}
+
+/* Requires: 0 < from <= count.
+ * Ensures: limbs from..count - 1 continue the sign of limb from - 1. */
+XL_FUNCTION void xl_limbs_extend(uint32_t *limbs, int32_t from, int32_t count) {
+    for (int32_t j = from; j < count; ++j)
+        XL_EACH_LANE(w) limbs[j * XL_LANES + w] = 0u - (limbs[(from - 1) * XL_LANES + w] >> 31);
+}
+
+/* Requires: flip[w] is 0 or all ones.
+ * Ensures: result = flip ? -x : x, modulo 2**(32 count); result may be x. */
+XL_FUNCTION void xl_limbs_negate(uint32_t *result, const uint32_t *x, int32_t count, const uint32_t flip[XL_LANES]) {
+    uint32_t carry[XL_LANES];
+    XL_EACH_LANE(w) carry[w] = flip[w] & 1;
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w) {
+            const uint32_t limb = (x[j * XL_LANES + w] ^ flip[w]) + carry[w];
+            carry[w] &= (uint32_t)(limb == 0);
+            result[j * XL_LANES + w] = limb;
+        }
+}
+
+/* Requires: nothing.
+ * Ensures: result = x + y modulo 2**(32 count); result may be x or y. */
+XL_FUNCTION void xl_limbs_add(uint32_t *result, const uint32_t *x, const uint32_t *y, int32_t count) {
+    uint32_t carry[XL_LANES];
+    XL_EACH_LANE(w) carry[w] = 0;
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w) {
+            const uint32_t partial = x[j * XL_LANES + w] + carry[w];
+            const uint32_t sum = partial + y[j * XL_LANES + w];
+            carry[w] = (uint32_t)(partial < carry[w]) | (uint32_t)(sum < partial);
+            result[j * XL_LANES + w] = sum;
+        }
+}
+
+/* Requires: nothing.
+ * Ensures: result = x - y modulo 2**(32 count); result may be x or y. */
+XL_FUNCTION void xl_limbs_subtract(uint32_t *result, const uint32_t *x, const uint32_t *y, int32_t count) {
+    uint32_t borrow[XL_LANES];
+    XL_EACH_LANE(w) borrow[w] = 0;
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w) {
+            const uint32_t minuend = x[j * XL_LANES + w];
+            const uint32_t partial = minuend - y[j * XL_LANES + w];
+            const uint32_t difference = partial - borrow[w];
+            borrow[w] = (uint32_t)(partial > minuend) | (uint32_t)(difference > partial);
+            result[j * XL_LANES + w] = difference;
+        }
+}
+
+/* Requires: |x|, |y| < 2**(32 count - 1).
+ * Ensures: less[w] is all ones where x < y, else 0. */
+XL_FUNCTION void xl_limbs_less(uint32_t less[XL_LANES], const uint32_t *x, const uint32_t *y, int32_t count) {
+    uint32_t borrow[XL_LANES];
+    XL_EACH_LANE(w) borrow[w] = 0;
+    for (int32_t j = 0; j < count; ++j) {
+        const uint32_t bias = j == count - 1 ? (uint32_t)1 << 31 : 0; /* orders the signed limb like unsigned ones */
+        XL_EACH_LANE(w) {
+            const uint32_t minuend = x[j * XL_LANES + w] ^ bias;
+            const uint32_t partial = minuend - (y[j * XL_LANES + w] ^ bias);
+            borrow[w] = (uint32_t)(partial > minuend) | (uint32_t)(partial - borrow[w] > partial);
+        }
+    }
+    XL_EACH_LANE(w) less[w] = 0u - borrow[w];
+}
+
+/* Requires: nothing.
+ * Ensures: signs[w] is all ones where x < 0, else 0. */
+XL_FUNCTION void xl_limbs_sign(uint32_t signs[XL_LANES], const uint32_t *x, int32_t count) {
+    XL_EACH_LANE(w) signs[w] = 0u - (x[(count - 1) * XL_LANES + w] >> 31);
+}
+
+/* Requires: choice[w] is 0 or all ones.
+ * Ensures: result = choice ? x : y. */
+XL_FUNCTION void xl_limbs_select(uint32_t *result, const uint32_t choice[XL_LANES], const uint32_t *x,
+                                 const uint32_t *y, int32_t count) {
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w) {
+            const uint32_t other = y[j * XL_LANES + w];
+            result[j * XL_LANES + w] = other ^ ((x[j * XL_LANES + w] ^ other) & choice[w]);
+        }
+}
+
+#endif

@@ -1,0 +1,129 @@
+/* What differs between C11, NVRTC and OpenCL C, and every #if of the kernels.
+ *
+ * The kernels are written for a block of XL_LANES entries at a time, with the lanes in the innermost loops: a host
+ * compiler turns those into vector instructions, a device runs one work item for each block of XL_LANES entries.
+ */
+#ifndef XL_PORT_H
+#define XL_PORT_H
+
+#if defined(__OPENCL_VERSION__) /* ---- OpenCL C ---- */
+
+typedef char int8_t;
+typedef uchar uint8_t;
+typedef short int16_t;
+typedef ushort uint16_t;
+typedef int int32_t;
+typedef uint uint32_t;
+typedef long int64_t;
+typedef ulong uint64_t;
+#define XL_FUNCTION static inline
+#define XL_KERNEL __kernel void
+#define XL_GLOBAL __global
+#define XL_GLOBAL_INDEX(axis) ((int64_t)get_global_id(axis))
+#define XL_ATOMIC_ADD(counter, amount) atomic_add(counter, amount)
+#define XL_ATOMIC_MIN(cell, value) atomic_min(cell, value)
+#define XL_ATOMIC_MAX(cell, value) atomic_max(cell, value)
+
+#elif defined(__CUDACC_RTC__) /* ---- CUDA through NVRTC ---- */
+
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#define XL_FUNCTION static __device__ __forceinline__
+#define XL_KERNEL extern "C" __global__ void
+#define XL_GLOBAL
+#define XL_GLOBAL_INDEX(axis) XL_CUDA_INDEX_##axis
+#define XL_CUDA_INDEX_0 ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define XL_CUDA_INDEX_1 ((int64_t)blockIdx.y * blockDim.y + threadIdx.y)
+#define XL_ATOMIC_ADD(counter, amount) atomicAdd(counter, amount)
+#define XL_ATOMIC_MIN(cell, value) atomicMin(cell, value)
+#define XL_ATOMIC_MAX(cell, value) atomicMax(cell, value)
+#define XL_HAS_DP4A 1
+
+#else /* ---- C11 on a host ---- */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#define XL_GLOBAL
+#ifndef XL_LANES
+#define XL_LANES 64
+#endif
+#ifdef __GNUC__
+#define XL_FUNCTION static inline __attribute__((always_inline))
+#define XL_ALIGNED __attribute__((aligned(64)))
+#else
+#define XL_FUNCTION static inline
+#endif
+
+#endif
+
+#ifndef XL_LANES
+#define XL_LANES 1
+#endif
+#ifndef XL_ALIGNED
+#define XL_ALIGNED
+#endif
+
+#define XL_EACH_LANE(w) for (int32_t w = 0; w < XL_LANES; ++w)
+
+/* ---- counting bits ---- */
+
+#if defined(__OPENCL_VERSION__)
+#define xl_popcount32(x) popcount(x)
+#define xl_popcount64(x) popcount(x)
+#elif defined(__CUDACC_RTC__)
+#define xl_popcount32(x) ((uint32_t)__popc(x))
+#define xl_popcount64(x) ((uint64_t)__popcll(x))
+#elif defined(__GNUC__) && (defined(__AVX512VPOPCNTDQ__) || defined(__aarch64__))
+#define xl_popcount32(x) ((uint32_t)__builtin_popcount(x))
+#define xl_popcount64(x) ((uint64_t)__builtin_popcountll(x))
+#else
+/* Ensures: the number of ones of x. Without multiplications, which vector units lack for 64 bits. */
+XL_FUNCTION uint32_t xl_popcount32(uint32_t x) {
+    x -= (x >> 1) & 0x55555555u;
+    x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
+    x = (x + (x >> 4)) & 0x0f0f0f0fu;
+    x += x >> 8;
+    return (x + (x >> 16)) & 63u;
+}
+
+/* Ensures: the number of ones of x. */
+XL_FUNCTION uint64_t xl_popcount64(uint64_t x) {
+    const uint64_t pairs = ((uint64_t)0x55555555u << 32) | 0x55555555u;
+    const uint64_t nibbles = ((uint64_t)0x33333333u << 32) | 0x33333333u;
+    const uint64_t octets = ((uint64_t)0x0f0f0f0fu << 32) | 0x0f0f0f0fu;
+    x -= (x >> 1) & pairs;
+    x = (x & nibbles) + ((x >> 2) & nibbles);
+    x = (x + (x >> 4)) & octets;
+    x += x >> 8;
+    x += x >> 16;
+    return (x + (x >> 32)) & 127u;
+}
+#endif
+
+/* ---- sums of products of bytes ---- */
+
+#if defined(XL_HAS_DP4A)
+#include "xl_dot_cuda.h"
+#elif defined(__OPENCL_VERSION__)
+#include "xl_dot_plain.h"
+#elif defined(__AVX512VNNI__) && defined(__AVX512BW__) && XL_LANES == 64
+#include "xl_dot_avx512.h"
+#elif defined(__AVX2__) && XL_LANES == 64
+#include "xl_dot_avx2.h"
+#elif defined(__SSE2__) && XL_LANES == 64
+#include "xl_dot_sse2.h"
+#elif defined(__ARM_FEATURE_MATMUL_INT8) && XL_LANES == 64
+#include "xl_dot_neon.h"
+#else
+#include "xl_dot_plain.h"
+#endif
+
+#endif

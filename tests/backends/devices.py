@@ -1,0 +1,163 @@
+"""How the tests of the verbs look into the buffers of a backend; one entry for each backend that they run on.
+
+Everything else about a buffer stays opaque: operands are made by `view` and `scan`, planes by `residues` and
+`multiply`, so that a new backend needs one line here to be tested whole.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from exactla import registry
+from exactla.arrays import read
+from exactla.backend import Backend, Engine, Operand, Scanned
+from exactla.core.moduli import ResidueBase
+from exactla.formats import FLOAT_FORMATS, FloatFormat
+
+
+@dataclass(frozen=True)
+class Device:
+    """A backend, and the ways into and out of its buffers of integers."""
+
+    backend: Backend
+    download: Callable[[Any], Any]  # exponents or planes, as a NumPy array of integers
+    upload: Callable[[Any], Any]  # exponents, from a NumPy array of int64
+
+    def operand(self, array: Any, *, part: Any = "real", transpose: bool = False) -> Operand:
+        """An array as the backend sees it."""
+        return self.backend.view(read(array, "x"), part=part, transpose=transpose)
+
+    def scan(self, *arrays: Any) -> Scanned:
+        """Arrays that share their rows' exponents."""
+        return self.backend.scan([[self.operand(a) for a in arrays]])[0]
+
+    def residues(self, numbers: Any, base: ResidueBase, engine: Engine) -> Any:
+        """Planes, as the right or left side of a product, of Python integers [S, R, K]."""
+        (operand,) = self.scan(objects(numbers)).operands
+        planes, broken = self.backend.residues(operand, base, engine)
+        if self.backend.total([broken]):
+            raise AssertionError("integers broke their own scan")
+        return planes
+
+    def planes(self, numbers: Any, base: ResidueBase) -> Any:
+        """Planes, as of a result, of Python integers [T, R, C]."""
+        numbers = objects(numbers)
+        pairs, rows, columns = numbers.shape
+        engine = engine_for(self.backend, base)
+        unit = self.residues(np.eye(min(rows, columns), dtype=int)[None], base, engine)
+        if rows < columns:
+            right = self.residues(np.swapaxes(numbers, 1, 2), base, engine)
+            return self.backend.multiply([(1, unit, right)], ([0] * pairs, range(pairs)), base, engine)
+        left = self.residues(numbers, base, engine)
+        return self.backend.multiply([(1, left, unit)], (range(pairs), [0] * pairs), base, engine)
+
+    def exponents(self, values: Any) -> Operand:
+        """An operand of rows with these exponents [S, R], as `round` reads it."""
+        values = np.asarray(values, np.int64)
+        (operand,) = self.scan(np.zeros((*values.shape, 1))).operands
+        return replace(operand, exponents=self.upload(values))
+
+    def integers(self, operand: Operand) -> Any:
+        """The entries of a scanned operand, or of a piece, in units of their rows' exponents, as Python integers."""
+        base = base_for(self.backend.engines[0].modulus_limits[0], operand.bits)
+        planes, broken = self.backend.residues(operand, base, self.backend.engines[0])
+        if self.backend.total([broken]):
+            raise AssertionError("entries broke their scan")
+        return from_residues(self.download(planes), base)
+
+    def encodings(self, result: Any, format: FloatFormat, shape: tuple[int, ...]) -> Any:
+        """A buffer of encodings as an array of unsigned integers."""
+        source = read(np.zeros(1, float_dtype(format.name)), "x")
+        return self.backend.restore([result], format, shape, source).view(f"u{format.bits // 8}")
+
+
+_WAYS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "numpy": (np.asarray, np.asarray),
+}
+
+
+def open_device(name: str) -> Device:
+    """The device of a backend that the registry knows."""
+    if name not in _WAYS:
+        raise NotImplementedError(f"say in {__file__} how to read a buffer of backend {name!r}")
+    return Device(registry.load(name), *_WAYS[name])
+
+
+# ---- numbers -------------------------------------------------------------------------------------------------------
+
+
+def objects(numbers: Any) -> Any:
+    """An object array of Python integers."""
+    numbers = np.asarray(numbers, dtype=object)
+    return np.array([int(n) for n in numbers.flat] or [], dtype=object).reshape(numbers.shape)
+
+
+def float_dtype(name: str) -> Any:
+    """The NumPy type of a float format, from ml_dtypes where NumPy has none."""
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def every_encoding(name: str) -> Any:
+    """All values of a format of 8 or 16 bits, in the order of their encodings."""
+    bits = FLOAT_FORMATS[name].bits
+    return np.arange(1 << bits, dtype=f"u{bits // 8}").view(float_dtype(name))
+
+
+# ---- residues ------------------------------------------------------------------------------------------------------
+
+
+def base_for(limit: int, bits: int) -> ResidueBase:
+    """The largest primes up to `limit` whose product is above 2**(bits + 3): no code is shared with exactla."""
+    chosen: list[int] = []
+    candidate = limit
+    while prod(chosen) <= 1 << (bits + 3):
+        if candidate < 2:
+            raise AssertionError(f"no primes up to {limit} for {bits} bits")
+        if is_prime(candidate):
+            chosen.append(candidate)
+        candidate -= 1
+    return ResidueBase(tuple(chosen))
+
+
+def is_prime(n: int) -> bool:
+    """By trial division: n is below 2**22."""
+    return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
+
+
+def from_residues(planes: Any, base: ResidueBase) -> Any:
+    """The integers nearest to 0 with these residues [P, ...]."""
+    modulus = prod(base.moduli)
+    total = np.zeros(planes.shape[1:], dtype=object)
+    for residue, m in zip(planes, base.moduli, strict=True):
+        rest = modulus // m
+        total = total + objects(residue) * (rest * pow(rest, -1, m))
+    total = total % modulus
+    return objects(np.where(2 * total > modulus, total - modulus, total))
+
+
+def assert_residues(planes: Any, numbers: Any, base: ResidueBase) -> None:
+    """Fail unless planes [P, ...] are the centred residues of Python integers [...]."""
+    numbers = objects(numbers)
+    if planes.shape != (len(base.moduli), *numbers.shape):
+        raise AssertionError(f"planes of shape {planes.shape} for integers of shape {numbers.shape}")
+    for plane, m in zip(planes, base.moduli, strict=True):
+        found = objects(plane)
+        if ((found - numbers) % m).any():
+            raise AssertionError(f"not congruent modulo {m}")
+        if (2 * abs(found) > m).any():
+            raise AssertionError(f"not centred modulo {m}")
+
+
+def engine_for(backend: Backend, base: ResidueBase) -> Engine:
+    """The first engine that takes the moduli of a base."""
+    return next(e for e in backend.engines if max(base.moduli) <= max(e.modulus_limits))
+
+
+def engine_cases(backend: Backend) -> list[tuple[Engine, int]]:
+    """Each engine with each upper limit of its moduli."""
+    return [(engine, limit) for engine in backend.engines for limit in engine.modulus_limits]
