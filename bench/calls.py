@@ -7,6 +7,7 @@ from bench import data, record
 from bench.contestant import Contestant, Job, Problem
 from bench.measuring import measure
 from bench.record import Row
+from bench.timing import Sampling
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,16 @@ CASES = (Case(4, 4, 4), Case(16, 16, 16), Case(20, 256, 12), Case(20, 256, 12, b
 """The shapes that are timed; the batch of five has published figures of another system."""
 
 
-def run(contestants: Sequence[Contestant], dtypes: Sequence[str], threads: int, repeat: int) -> Iterator[list[Row]]:
+def run(
+    contestants: Sequence[Contestant], dtypes: Sequence[str], threads: int, sampling: Sampling
+) -> Iterator[list[Row]]:
     """The rows of each case and dtype; ratios are to the first contestant that takes the case."""
     for dtype in dtypes:
         for case in CASES:
-            yield _rows(case, dtype, contestants, threads, repeat)
+            yield _rows(case, dtype, contestants, threads, sampling)
 
 
-def _rows(case: Case, dtype: str, contestants: Sequence[Contestant], threads: int, repeat: int) -> list[Row]:
+def _rows(case: Case, dtype: str, contestants: Sequence[Contestant], threads: int, sampling: Sampling) -> list[Row]:
     problems = case.problems(dtype)
 
     def prepare(contestant: Contestant) -> Job:
@@ -42,7 +45,7 @@ def _rows(case: Case, dtype: str, contestants: Sequence[Contestant], threads: in
         return contestant.prepare_batch(problems, threads)
 
     entered = [c for c in contestants if case.batch > 1 or c.refuses(problems[0]) is None]
-    outcomes = measure(entered, prepare, refuse=lambda _: None, inspect=lambda *_: None, repeat=repeat)
+    outcomes = measure(entered, prepare, refuse=lambda _: None, inspect=lambda *_: None, sampling=sampling)
     facts = {"batch": case.batch, "m": case.m, "k": case.k, "n": case.n, "dtype": dtype, "data": "normal"}
     rows = [record.row(outcome, facts, sum(p.multiplications for p in problems)) for outcome in outcomes]
     record.compare(rows, entered[0].name)

@@ -9,6 +9,7 @@ from bench import commands
 
 SIZES = "64,128,256,512,1024,2048"
 CALL_PEERS = "numpy,numpy-bound,precise-numpy,arb-64"
+PAUSE = "seconds of rest before each sample (default: %(default)s)"
 MEMORY_PEERS = "numpy,arb-64"
 
 
@@ -37,6 +38,7 @@ def _parser() -> ArgumentParser:
     _common(products, sizes=SIZES, dtypes="float64,float32", data="normal,wide", repeat=5)
     products.add_argument("--subjects", default="mm_enclose", help="calls of exactla (default: %(default)s)")
     products.add_argument("--peers", default="all", help="all, none, or names (default: %(default)s)")
+    products.add_argument("--pause", type=float, default=0.2, help=PAUSE)
     products.add_argument("--limit", type=float, default=20.0, help="seconds of the longest call waited for")
     products.add_argument("--quality", type=int, default=64, help="largest n whose bounds are compared (0: none)")
     products.add_argument("--plot", type=Path, help="picture of the speeds, .png or .svg")
@@ -45,6 +47,7 @@ def _parser() -> ArgumentParser:
     calls = known.add_parser("calls", help="the cost of a call on tiny operands")
     _common(calls, sizes=None, dtypes="float64,float32", data=None, repeat=9)
     calls.add_argument("--peers", default=CALL_PEERS, help="all, none, or names (default: %(default)s)")
+    calls.add_argument("--pause", type=float, default=0.2, help=PAUSE)
     calls.set_defaults(run=commands.run_calls)
 
     memory = known.add_parser("memory", help="peak memory of a product, in a process of its own")

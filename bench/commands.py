@@ -10,6 +10,7 @@ from bench import calls, data, environment, measuring, memory, plot, products, p
 from bench.contestant import Contestant
 from bench.peers import PEERS
 from bench.record import Row
+from bench.timing import Sampling
 
 _DTYPES = ("float16", "float32", "float64")
 _CALL_SUBJECTS = ("bmm_enclose", "mm_enclose", "mm")
@@ -25,7 +26,7 @@ def run_products(options: Namespace) -> int:
         dtypes=_names(options.dtypes, _DTYPES, "dtype"),
         data=_names(options.data, data.DATA, "kind of data"),
         threads=options.threads,
-        repeat=options.repeat,
+        sampling=Sampling(options.repeat, options.pause),
         limit=options.limit,
         quality_up_to=options.quality,
     )
@@ -49,7 +50,8 @@ def run_calls(options: Namespace) -> int:
     rows: list[Row] = []
     with environment.thread_limit(options.threads):
         facts = _introduce(options, entered)
-        for case in calls.run(_present(entered), dtypes, options.threads, options.repeat):
+        sampling = Sampling(options.repeat, options.pause)
+        for case in calls.run(_present(entered), dtypes, options.threads, sampling):
             _print("", *report.times(case))
             rows += case
     _finish(options, facts, entered, rows)

@@ -96,6 +96,8 @@ class Contestant(ABC):
     name: str
     summary: str
     guarantee: Guarantee
+    in_process: bool = True
+    """Whether its memory is this process's."""
 
     def missing(self) -> str | None:
         """Why this contestant cannot run here, with the line that installs it; None where it can."""

@@ -82,6 +82,7 @@ def describe(threads: int) -> dict[str, object]:
         "cpu_flags": _cpu_flags(),
         "cores": os.cpu_count(),
         "cores_usable": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "memory_bytes": _memory_bytes(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
@@ -110,11 +111,14 @@ def lines(environment: dict[str, object]) -> Iterator[str]:
         else:
             yield f"{key:<14} {value}"
     variables = environment.get("variables")
-    if isinstance(variables, dict) and "OPENBLAS_CORETYPE" in variables:
+    if isinstance(variables, dict) and variables.get("OPENBLAS_CORETYPE"):
         yield (
             f"warning: OPENBLAS_CORETYPE={variables['OPENBLAS_CORETYPE']} overrides the choice of BLAS kernels; "
             "NumPy, and exactla on NumPy, may run well below what this processor can do"
         )
+    load = environment.get("load")
+    if isinstance(load, float) and load > 0.5:
+        yield f"warning: other work is running here (load {load}); the times below are not to be quoted"
 
 
 def _flint() -> ModuleType | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from bench import timing
 from bench.contestant import Contestant, Job
-from bench.timing import Timing
+from bench.timing import Sampling, Timing
 
 Prepare = Callable[[Contestant], Job]
 Inspect = Callable[[Contestant, Job], Mapping[str, object] | None]
@@ -32,7 +32,7 @@ def measure(
     *,
     refuse: Callable[[Contestant], str | None],
     inspect: Inspect,
-    repeat: int,
+    sampling: Sampling,
 ) -> list[Outcome]:
     """Time the contestants that take part, alternating; a fault of a peer is recorded and does not end the run."""
     outcomes = {c.name: Outcome(c, refuse(c) or "") for c in contestants}
@@ -51,7 +51,7 @@ def measure(
                 jobs[name] = job
             except Exception as error:  # a peer may fail in any way
                 outcome.reason = f"{FAILED}{type(error).__name__}: {error}"
-        timings = timing.alternate({name: job.run for name, job in jobs.items()}, warm, repeat)
+        timings = timing.alternate({name: job.run for name, job in jobs.items()}, warm, sampling)
     for name, result in timings.items():
         outcomes[name].timing = result
     return list(outcomes.values())

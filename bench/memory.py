@@ -40,10 +40,13 @@ class Product:
 
 def run(contestants: Sequence[Contestant], product: Product) -> list[Row]:
     """A row for each contestant, from `child` in a new process."""
-    return [_spawn(contestant.name, product) for contestant in contestants]
+    return [_spawn(contestant, product) for contestant in contestants]
 
 
-def _spawn(name: str, product: Product) -> Row:
+def _spawn(contestant: Contestant, product: Product) -> Row:
+    name = contestant.name
+    if not contestant.in_process:
+        return {"contestant": name, **asdict(product), "reason": "it computes in a process that is not watched"}
     command = [sys.executable, "-m", "bench", "memory-child", name, json.dumps(asdict(product))]
     answer = subprocess.run(command, cwd=CLONE, stdout=subprocess.PIPE, text=True, check=False)
     if answer.returncode != 0:

@@ -8,6 +8,7 @@ from bench.contestant import Contestant, Problem
 from bench.measuring import measure
 from bench.quality import quality
 from bench.record import Row
+from bench.timing import Sampling
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Options:
     dtypes: Sequence[str]
     data: Sequence[str]
     threads: int
-    repeat: int
+    sampling: Sampling
     limit: float
     quality_up_to: int
 
@@ -71,7 +72,7 @@ def _rows(
         lambda c: c.prepare(problem, options.threads),
         refuse=lambda c: reason(c, problem),
         inspect=lambda c, job: quality(c, job, problem) if inspected else None,
-        repeat=options.repeat,
+        sampling=options.sampling,
     )
     m, k, n = problem.shape
     facts = {"m": m, "k": k, "n": n, "dtype": problem.dtype, "data": problem.data}

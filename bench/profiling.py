@@ -77,7 +77,7 @@ def by_verb(job: Job, backend_name: str, repeat: int) -> list[Row]:
     rows = [_row(name, ledger.seconds[name] / repeat, total, ledger.calls[name] / repeat) for name in ledger.seconds]
     rows.sort(key=lambda row: -row["seconds"])
     outside = total - sum(row["seconds"] for row in rows)
-    return [*rows, _row("outside the backend", outside, total, None), _row("total", total, total, None)]
+    return [*rows, _row("outside the backend", outside, total, None), _row("whole call", total, total, None)]
 
 
 def _row(verb: str, seconds: float, total: float, calls: float | None) -> Row:

@@ -1,8 +1,9 @@
 """How good a contestant's bounds are, against the tightest pair of the same dtype, which Python's integers give.
 
 `missed` counts entries where the claim is false: bounds do not enclose the exact value; bounds said to be the tightest
-are not; a point rounded once is neither end of the tightest pair. As a bound is a float itself, `bound <= exact value` is the same as
-`bound <= lo`, so that the comparison is exact. For a point without a guarantee it counts the same and is no fault.
+are not; a point rounded once is neither end of the tightest pair. As a bound is a float itself, it is at most the
+exact value if and only if it is at most lo, so that the comparison is exact. For a point without a guarantee it
+counts the same and is no fault.
 """
 
 from collections.abc import Mapping

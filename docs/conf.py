@@ -25,7 +25,10 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"exactla {release}"
 html_math_renderer = "mathml"
-html_theme_options = {"source_directory": "docs/"}
+html_theme_options = {"top_of_page_buttons": []}
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 # Markdown: formulas in dollars, numbered references to headings, definition lists
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "attrs_inline"]

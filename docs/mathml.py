@@ -26,7 +26,7 @@ def _visit_inline(translator: Any, node: nodes.math) -> None:
 
 
 def _visit_block(translator: Any, node: nodes.math_block) -> None:
-    translator.body.append(f'<div class="math">{_translate(node, as_block=True)}</div>\n')
+    translator.body.append(f'<div class="formula">{_translate(node, as_block=True)}</div>\n')
     raise nodes.SkipNode
 
 

@@ -345,9 +345,17 @@ def dot_special(x: Any, y: Any) -> str | None:
     return classes.pop() if classes else None
 
 
+def is_finite(array: Any) -> Any:
+    """Where the entries of a float array are finite, by their bits."""
+    fmt, bits = format_of(array.dtype), encodings(array)
+    magnitude = bits & fmt.word.type(fmt.sign_bit - 1)
+    finite = magnitude <= fmt.largest
+    return finite & (bits != fmt.nan) if fmt.style == "fnuz" else finite
+
+
 def propagated(a: Any, b: Any, fmt: Format, rounding: str) -> Any:
     """Encodings of the product of two float matrices that may hold NaN and infinities."""
-    finite = [np.where(np.isfinite(x.astype(np.float64)), x, np.zeros((), x.dtype)) for x in (a, b)]
+    finite = [np.where(is_finite(x), x, np.zeros((), x.dtype)) for x in (a, b)]
     result = (exact(finite[0]) @ exact(finite[1])).rounded(fmt, rounding)
     for i, j in np.ndindex(result.shape):
         special = dot_special(a[i], b[:, j])

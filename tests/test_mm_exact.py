@@ -72,7 +72,7 @@ def test_one_entry_too_large_makes_all_of_them_python_integers():
     assert result.tolist() == [[2**63, 2**62], [6, 3]]
 
 
-@pytest.mark.parametrize("bits", [1, 62, 63, 64, 127, 500, 20_000])
+@pytest.mark.parametrize("bits", [1, 62, 63, 64, 127, 500, 6000])
 def test_python_integers_of_any_size(rng, backend, bits):
     a, b = big_integers(rng, (3, 5), bits), big_integers(rng, (5, 4), bits)
     assert_integers(xl.mm_exact(a, b), a, b)
@@ -142,10 +142,10 @@ def test_known_powers():
 def test_every_library(rng, library, name):
     if name not in library.dtypes:
         pytest.skip(f"{library.name} has no {name}")
-    wide = name in ("int64", "uint64")
     a, b = integers(rng, name, (3, 4)), integers(rng, name, (4, 2))
-    if wide:
-        a, b = a >> a.dtype.type(34), b >> b.dtype.type(34)
+    excess = 8 * a.itemsize - 30  # bits to drop so that sums fit int64
+    if excess > 0:
+        a, b = a >> a.dtype.type(excess), b >> b.dtype.type(excess)
     result = xl.mm_exact(library.make(a), library.make(b))
     assert library.device(result) == library.device(library.make(a))
     assert_integers(library.host(result), a, b)

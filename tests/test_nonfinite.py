@@ -243,7 +243,7 @@ def test_the_index_is_that_of_the_argument(rng):
     with pytest.raises(xl.NonFiniteError, match=r"a\[1, 1\]"):
         xl.mm(view, np.eye(2))
     repeated = np.broadcast_to(np.array([[1.0], [np.nan]]), (4, 2, 3))
-    with pytest.raises(xl.NonFiniteError, match=r"a\[0, 1, 0\]"):
+    with pytest.raises(xl.NonFiniteError, match=r"a3\[0, 1, 0\]"):
         xl.bmm(repeated, np.ones((4, 3, 2)))
 
 

@@ -17,6 +17,7 @@ from tests.operands import (
 from tests.oracle import (
     FORMATS,
     ROUNDINGS,
+    assert_bits,
     assert_enclosure,
     assert_ends,
     assert_product,

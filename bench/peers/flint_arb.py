@@ -17,12 +17,12 @@ class _ArbJob(Job):
         self._b = self._flint.arb_mat(k, n, problem.b.ravel().tolist())
 
     def run(self) -> Any:
-        self._flint.ctx.prec = self._bits
-        return self._a * self._b
+        with self._flint.ctx.workprec(self._bits):
+            return self._a * self._b
 
     def bounds(self, result: Any) -> Bounds:
-        self._flint.ctx.prec = self._bits + 64  # lower() and upper() round to the working precision
-        return outward(((_dyadic(x.lower()), _dyadic(x.upper())) for x in result.entries()), self._shape)
+        with self._flint.ctx.workprec(self._bits + 64):  # lower() and upper() round to it, outward
+            return outward(((_dyadic(x.lower()), _dyadic(x.upper())) for x in result.entries()), self._shape)
 
 
 def _dyadic(x: Any) -> Dyadic:

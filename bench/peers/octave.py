@@ -80,6 +80,8 @@ class _OctaveJob(Job):
 class OctaveProduct(Contestant):
     """`mtimes` of the interval package: "tight" by an exact accumulator, "valid" by Rump's BLAS method."""
 
+    in_process = False
+
     def __init__(self, accuracy: str) -> None:
         self.name = f"octave-{accuracy}"
         self.summary = f'octave-interval mtimes(a, b, "{accuracy}")'

@@ -222,11 +222,10 @@ def _hull_ends(a: Box, b: Box, pairing: Pairing) -> Ends:
     return lows, highs
 
 
-def _proven_hulls(a: Box, b: Box, pairing: Pairing) -> list[int]:
-    """1 where no two factors of one term both have an end on either side of zero."""
-    left = [low < 0 < high for low, high in zip(a.lows, a.highs, strict=True)]
-    right = [low < 0 < high for low, high in zip(b.lows, b.highs, strict=True)]
-    return [int(count == 0) for count in pairing.sums(left, right)]
+def _sharp_hulls(a: Box, b: Box, pairing: Pairing) -> list[int]:
+    """1 where the five-product form gives the hull."""
+    ends = (zip(*function(a, b, pairing), strict=True) for function in (_sharp_ends, _hull_ends))
+    return [int(sharp == hull) for sharp, hull in zip(*ends, strict=True)]
 
 
 _ENDS: dict[str, Callable[[Box, Box, Pairing], Ends]] = {"rump": _rump_ends, "sharp": _sharp_ends, "hull": _hull_ends}
@@ -254,7 +253,7 @@ def _interval_answer(case: Case, operands: Sequence[Encoded], name: str) -> tupl
         for i, direction in enumerate(("down", "up"))
     ]
     if case.keywords.get("return_info"):
-        results.append(Encoded("bool", pairing.shape, _proven_hulls(a, b, pairing)))
+        results.append(Encoded("bool", pairing.shape, _sharp_hulls(a, b, pairing)))
     return tuple(results)
 
 
@@ -266,7 +265,7 @@ def _exact_answer(values: Sequence[Value], shape: Shape) -> tuple[Encoded, ...]:
 
 
 def answer(case: Case, operands: Sequence[Encoded]) -> tuple[Encoded, ...]:
-    """The results of a case: one array, or the two ends, or the two ends and the mask of proven hulls."""
+    """The results of a case: one array, or the two ends, or the two ends and the mask of hulls."""
     name = str(case.keywords.get("dtype") or common_format([operand.format for operand in operands]))
     if case.function.startswith("mm_interval"):
         return _interval_answer(case, operands, name)

@@ -67,6 +67,12 @@ def check_residues(device: Device, base: ResidueBase, engine: Engine, *arrays: A
             raise AssertionError("entries at rest broke their scan")
 
 
+def check_finite(device: Device, array: Any, expected: bool) -> None:
+    """A scan tells whether all entries are finite, and takes the others as 0."""
+    if check_scan(device, array).finite is not expected:
+        raise AssertionError(f"finite is not {expected}")
+
+
 def broken_entries(device: Device, scanned: Any, changed: Any, limit: int) -> int:
     """How many entries of an array are found to break the scan of another one."""
     (operand,) = device.scan(scanned).operands
@@ -83,9 +89,7 @@ def check_multiply(
     planes = [(s, device.residues(a, base, engine), device.residues(b, base, engine)) for s, a, b in terms]
     found = device.backend.multiply(planes, pairs, base, engine)
     shape = (len(pairs[0]), np.shape(terms[0][1])[1], np.shape(terms[0][2])[1])
-    products = [
-        sum(s * (objects(a)[i] @ objects(b)[j].T) for s, a, b in terms) for i, j in zip(*pairs, strict=True)
-    ]
+    products = [sum(s * (objects(a)[i] @ objects(b)[j].T) for s, a, b in terms) for i, j in zip(*pairs, strict=True)]
     assert_residues(device.download(found), np.array(products, object).reshape(shape), base)
 
 
@@ -140,7 +144,7 @@ def check_interval_pieces(device: Device, first: Any, second: Any, *, endpoints:
         "outer": abs(m) + r,
         "rho": np.sign(m) * smaller,
         "abs_rho": smaller,
-        "straddles": ((lo < 0) & (hi > 0)).astype(int),
+        "straddles": ((m != 0) & (abs(m) < r)).astype(int),
     }
     for name, numbers in expected.items():
         operand = getattr(pieces, name)
@@ -155,7 +159,7 @@ def check_interval_pieces(device: Device, first: Any, second: Any, *, endpoints:
 
 
 def check_hull_excess(device: Device, left: Any, right: Any, pairs: tuple[Sequence[int], Sequence[int]]) -> None:
-    """Planes of what the sharp ends of products of intervals (lo, hi), each [S, R, K], exceed the hull by, times four."""
+    """Planes of four times what the sharp ends of products of intervals, each (lo, hi), exceed the hull by."""
     sides = [device.scan(*side).operands for side in (left, right)]
     pieces = [device.backend.interval_pieces(x, y, endpoints=True) for x, y in sides]
     base = base_for(device.backend.engines[0].modulus_limits[0], 200)

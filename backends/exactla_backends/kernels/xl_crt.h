@@ -12,31 +12,18 @@
 #define XL_CRT_FIELDS 4
 #define XL_CRT_GROUPS 32 /* groups of four byte planes whose sums are carried together: sums stay below 2**22 */
 
-/* Requires: |residue| <= 128; constants (modulus <= 256, floor(2**16 / modulus), weight, bias), |weight| <= 128 and
- * bias the least multiple of the modulus from 2**14.
- * Ensures: byte `place` of packed[w], 0 before, is residue * weight mod modulus. */
-XL_FUNCTION void xl_crt_weigh8(uint32_t packed[XL_LANES], int32_t place, const int8_t residues[XL_LANES],
-                               XL_GLOBAL const uint32_t *constants) {
-    const uint16_t modulus = (uint16_t)constants[0], inverse = (uint16_t)constants[1];
-    const int16_t weight = (int16_t)(int32_t)constants[2], bias = (int16_t)constants[3];
-    XL_EACH_LANE(w) {
-        const uint16_t product = (uint16_t)((int16_t)residues[w] * weight + bias);
-        packed[w] |= (uint32_t)xl_reduce16(product, modulus, inverse) << (8 * place);
-    }
-}
-
-/* Requires: |residue| <= 2**15; constants as above with modulus <= 2**16, floor(2**32 / modulus), |weight| <= 2**15,
- * bias from 2**30.
+/* Requires: constants (modulus <= 2**16, floor(2**32 / modulus), weight, bias), |weight| <= 2**15, bias the least
+ * multiple of the modulus from 2**30.
  * Ensures: weighed[w] = residue * weight mod modulus. */
-XL_FUNCTION void xl_crt_weigh16(uint32_t weighed[XL_LANES], const int16_t residues[XL_LANES],
-                                XL_GLOBAL const uint32_t *constants) {
+XL_STAGE void xl_crt_weigh16(uint32_t *XL_RESTRICT weighed, const int16_t *XL_RESTRICT residues,
+                             XL_GLOBAL const uint32_t *constants) {
     const uint32_t modulus = constants[0], inverse = constants[1], weight = constants[2], bias = constants[3];
     XL_EACH_LANE(w) weighed[w] = xl_reduce32((uint32_t)(int32_t)residues[w] * weight + bias, modulus, inverse);
 }
 
 /* Requires: the planes' bytes packed by fours; four rows of `groups` weights, the base-256 digits of 2**24 / m.
  * Ensures: bytes first_place, first_place + 1 (and, where there is room in the last group, no more) hold q. */
-XL_FUNCTION void xl_crt_quotient(uint32_t *packed, int32_t groups, int32_t place, int32_t octets,
+XL_STAGE void xl_crt_quotient(uint32_t *packed, int32_t groups, int32_t place, int32_t octets,
                                  XL_GLOBAL const uint32_t *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     uint32_t quotient[XL_LANES] XL_ALIGNED;
@@ -54,7 +41,7 @@ XL_FUNCTION void xl_crt_quotient(uint32_t *packed, int32_t groups, int32_t place
 
 /* Requires: bytes packed by fours; 4 * count rows of `groups` weights, row i the digits of place 256**i.
  * Ensures: limbs = the sum of all bytes times their constants, modulo 2**(32 count). */
-XL_FUNCTION void xl_crt_sum(uint32_t *limbs, int32_t count, const uint32_t *packed, int32_t groups,
+XL_STAGE void xl_crt_sum(uint32_t *limbs, int32_t count, const uint32_t *packed, int32_t groups,
                             XL_GLOBAL const uint32_t *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     int32_t carry[XL_LANES] XL_ALIGNED;

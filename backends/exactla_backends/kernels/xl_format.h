@@ -70,7 +70,7 @@ XL_FUNCTION uint64_t xl_is_finite(uint64_t word, const xl_format *format) {
 
 /* Requires: words[w] < 2**bits are encodings of a float format.
  * Ensures: the entries; see xl_entries. */
-XL_FUNCTION void xl_decode_floats(xl_entries *x, const uint64_t words[XL_LANES], const xl_format *format) {
+XL_STAGE void xl_decode_floats(xl_entries *XL_RESTRICT x, const uint64_t *XL_RESTRICT words, const xl_format *format) {
     const xl_format f = *format;
     const uint64_t field_mask = xl_ones(f.exponent_bits), fraction_mask = xl_ones(f.fraction_bits);
     const int64_t scale = f.bias + f.fraction_bits;
@@ -88,7 +88,7 @@ XL_FUNCTION void xl_decode_floats(xl_entries *x, const uint64_t words[XL_LANES],
 
 /* Requires: words[w] < 2**(8 * octets) are two's complement or unsigned integers.
  * Ensures: the entries, with exponents 0. */
-XL_FUNCTION void xl_decode_integers(xl_entries *x, const uint64_t words[XL_LANES], const xl_format *format) {
+XL_STAGE void xl_decode_integers(xl_entries *XL_RESTRICT x, const uint64_t *XL_RESTRICT words, const xl_format *format) {
     const uint64_t is_signed = (uint64_t)(format->kind == XL_KIND_SIGNED);
     const uint64_t sign_bit = is_signed << (8 * format->octets - 1);
     XL_EACH_LANE(w) {

@@ -4,48 +4,66 @@
 
 #include "xl_format.h"
 
-/* Requires: entries with |significand| < 2**64 / 2 if `negative`, or unsigned below 2**64.
- * Ensures: the integers floor(entry * 2**-exponent) modulo 2**(32 count). */
-XL_FUNCTION void xl_limbs_place(uint32_t *limbs, int32_t count, const xl_entries *x,
-                                const int64_t exponent[XL_LANES]) {
-    for (int32_t j = 0; j < count; ++j)
-        XL_EACH_LANE(w) {
-            const uint64_t negative = x->negative[w];
-            const uint64_t value = (x->significand[w] ^ negative) - negative;
-            const int64_t up = x->exponent[w] - exponent[w] - 32 * j;
-            const uint64_t left = up < 32 ? value << (up & 31) : 0;
-            /* the bits above the word are copies of the sign */
-            const uint64_t right = up > -64 ? (value ^ negative) >> (-up & 63) : 0;
-            limbs[j * XL_LANES + w] = (uint32_t)(up >= 0 ? left : right ^ negative);
-        }
+/* Ensures: limbs of floor(entry * 2**(shift - exponent of the entry)) modulo 2**(32 count). */
+XL_FUNCTION void xl_limbs_of(uint32_t *limbs, int32_t count, const xl_entries *x, const int64_t shift[XL_LANES]) {
+    uint64_t values[XL_LANES] XL_ALIGNED;
+    XL_EACH_LANE(w) values[w] = (x->significand[w] ^ x->negative[w]) - x->negative[w];
+    xl_limbs_place(limbs, count, values, x->negative, shift);
 }
 
-/* Requires: bits >= 0.
- * Ensures: the number of lanes whose entry has a bit below 2**exponent, or a magnitude of 2**(exponent + bits) or more:
- * entries that break their scan. */
-XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t exponent[XL_LANES], int64_t bits) {
-    int64_t count = 0;
+/* Requires: significands below 2**width, bits >= 0.
+ * Ensures: 0 where no entry can break its scan; see xl_count_broken. */
+XL_STAGE uint64_t xl_may_be_broken(const xl_entries *XL_RESTRICT x, const int64_t *XL_RESTRICT shift, int64_t bits,
+                                   int64_t width) {
+    const int64_t room = bits - width;
+    uint64_t outside = 0;
     XL_EACH_LANE(w) {
-        const int64_t shift = x->exponent[w] - exponent[w];
-        const int64_t below = shift < 0 ? (shift > -64 ? -shift : 64) : 0;
-        const int64_t above = bits - shift < 0 ? 0 : (bits - shift < 64 ? bits - shift : 64);
-        const uint64_t kept = below < 64 ? ~(uint64_t)0 << (below & 63) : 0;
-        const uint64_t fits = above < 64 ? ((uint64_t)1 << (above & 63)) - 1 : ~(uint64_t)0;
-        count += (x->significand[w] & ~(kept & fits)) != 0;
+        const uint64_t wrong = (uint64_t)shift[w] | (uint64_t)(room - shift[w]);
+        outside |= wrong & ((uint64_t)0 - (uint64_t)(x->significand[w] != 0));
+    }
+    return outside >> 63;
+}
+
+/* Requires: significands below 2**width, bits >= 0.
+ * Ensures: the number of lanes whose significand * 2**shift is not an integer below 2**bits: entries that break their
+ * scan. */
+XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_LANES], int64_t bits,
+                                    int64_t width) {
+    int64_t count = 0;
+    if (xl_may_be_broken(x, shift, bits, width) == 0)
+        return 0;
+    XL_EACH_LANE(w) {
+        const int64_t above = bits - shift[w], below = shift[w] > -64 ? -shift[w] : 64;
+        const uint64_t significand = x->significand[w];
+        const uint64_t kept = below < 1 ? significand : (below < 64 ? significand >> below << below : 0);
+        const uint64_t past = above > 63 ? 0 : (above > 0 ? significand >> above : significand);
+        count += kept != significand || past != 0;
     }
     return count;
 }
 
 /* Requires: 0 < from <= count.
  * Ensures: limbs from..count - 1 continue the sign of limb from - 1. */
-XL_FUNCTION void xl_limbs_extend(uint32_t *limbs, int32_t from, int32_t count) {
+XL_STAGE void xl_limbs_extend(uint32_t *limbs, int32_t from, int32_t count) {
     for (int32_t j = from; j < count; ++j)
         XL_EACH_LANE(w) limbs[j * XL_LANES + w] = 0u - (limbs[(from - 1) * XL_LANES + w] >> 31);
 }
 
+/* Requires: exponent <= 0.
+ * Ensures: limbs = x * 2**-exponent modulo 2**(32 count), in place. */
+XL_STAGE void xl_limbs_shift(uint32_t *limbs, int32_t count, const int64_t exponent[XL_LANES]) {
+    for (int32_t j = count - 1; j >= 0; --j)
+        XL_EACH_LANE(w) {
+            const int64_t up = -exponent[w] & 31, source = j - (-exponent[w] >> 5);
+            const uint64_t high = source < 0 ? 0 : limbs[source * XL_LANES + w];
+            const uint64_t low = source < 1 ? 0 : limbs[(source - 1) * XL_LANES + w];
+            limbs[j * XL_LANES + w] = (uint32_t)((high << 32 | low) << up >> 32);
+        }
+}
+
 /* Requires: flip[w] is 0 or all ones.
  * Ensures: result = flip ? -x : x, modulo 2**(32 count); result may be x. */
-XL_FUNCTION void xl_limbs_negate(uint32_t *result, const uint32_t *x, int32_t count, const uint32_t flip[XL_LANES]) {
+XL_STAGE void xl_limbs_negate(uint32_t *result, const uint32_t *x, int32_t count, const uint32_t flip[XL_LANES]) {
     uint32_t carry[XL_LANES];
     XL_EACH_LANE(w) carry[w] = flip[w] & 1;
     for (int32_t j = 0; j < count; ++j)
@@ -58,7 +76,7 @@ XL_FUNCTION void xl_limbs_negate(uint32_t *result, const uint32_t *x, int32_t co
 
 /* Requires: nothing.
  * Ensures: result = x + y modulo 2**(32 count); result may be x or y. */
-XL_FUNCTION void xl_limbs_add(uint32_t *result, const uint32_t *x, const uint32_t *y, int32_t count) {
+XL_STAGE void xl_limbs_add(uint32_t *result, const uint32_t *x, const uint32_t *y, int32_t count) {
     uint32_t carry[XL_LANES];
     XL_EACH_LANE(w) carry[w] = 0;
     for (int32_t j = 0; j < count; ++j)
@@ -72,7 +90,7 @@ XL_FUNCTION void xl_limbs_add(uint32_t *result, const uint32_t *x, const uint32_
 
 /* Requires: nothing.
  * Ensures: result = x - y modulo 2**(32 count); result may be x or y. */
-XL_FUNCTION void xl_limbs_subtract(uint32_t *result, const uint32_t *x, const uint32_t *y, int32_t count) {
+XL_STAGE void xl_limbs_subtract(uint32_t *result, const uint32_t *x, const uint32_t *y, int32_t count) {
     uint32_t borrow[XL_LANES];
     XL_EACH_LANE(w) borrow[w] = 0;
     for (int32_t j = 0; j < count; ++j)
@@ -87,7 +105,7 @@ XL_FUNCTION void xl_limbs_subtract(uint32_t *result, const uint32_t *x, const ui
 
 /* Requires: |x|, |y| < 2**(32 count - 1).
  * Ensures: less[w] is all ones where x < y, else 0. */
-XL_FUNCTION void xl_limbs_less(uint32_t less[XL_LANES], const uint32_t *x, const uint32_t *y, int32_t count) {
+XL_STAGE void xl_limbs_less(uint32_t less[XL_LANES], const uint32_t *x, const uint32_t *y, int32_t count) {
     uint32_t borrow[XL_LANES];
     XL_EACH_LANE(w) borrow[w] = 0;
     for (int32_t j = 0; j < count; ++j) {
@@ -109,7 +127,7 @@ XL_FUNCTION void xl_limbs_sign(uint32_t signs[XL_LANES], const uint32_t *x, int3
 
 /* Requires: choice[w] is 0 or all ones.
  * Ensures: result = choice ? x : y. */
-XL_FUNCTION void xl_limbs_select(uint32_t *result, const uint32_t choice[XL_LANES], const uint32_t *x,
+XL_STAGE void xl_limbs_select(uint32_t *result, const uint32_t choice[XL_LANES], const uint32_t *x,
                                  const uint32_t *y, int32_t count) {
     for (int32_t j = 0; j < count; ++j)
         XL_EACH_LANE(w) {

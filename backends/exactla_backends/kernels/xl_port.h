@@ -17,6 +17,7 @@ typedef uint uint32_t;
 typedef long int64_t;
 typedef ulong uint64_t;
 #define XL_FUNCTION static inline
+#define XL_RESTRICT restrict
 #define XL_KERNEL __kernel void
 #define XL_GLOBAL __global
 #define XL_GLOBAL_INDEX(axis) ((int64_t)get_global_id(axis))
@@ -35,6 +36,7 @@ typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 #define XL_FUNCTION static __device__ __forceinline__
+#define XL_RESTRICT __restrict__
 #define XL_KERNEL extern "C" __global__ void
 #define XL_GLOBAL
 #define XL_GLOBAL_INDEX(axis) XL_CUDA_INDEX_##axis
@@ -43,7 +45,6 @@ typedef unsigned long long uint64_t;
 #define XL_ATOMIC_ADD(counter, amount) atomicAdd(counter, amount)
 #define XL_ATOMIC_MIN(cell, value) atomicMin(cell, value)
 #define XL_ATOMIC_MAX(cell, value) atomicMax(cell, value)
-#define XL_HAS_DP4A 1
 
 #else /* ---- C11 on a host ---- */
 
@@ -55,8 +56,10 @@ typedef unsigned long long uint64_t;
 #ifndef XL_LANES
 #define XL_LANES 64
 #endif
+#define XL_RESTRICT restrict
 #ifdef __GNUC__
 #define XL_FUNCTION static inline __attribute__((always_inline))
+#define XL_STAGE static __attribute__((noinline, unused))
 #define XL_ALIGNED __attribute__((aligned(64)))
 #else
 #define XL_FUNCTION static inline
@@ -66,6 +69,10 @@ typedef unsigned long long uint64_t;
 
 #ifndef XL_LANES
 #define XL_LANES 1
+#endif
+/* A step over all lanes, with its arrays in memory. Host compilers vectorise it best as a function of its own. */
+#ifndef XL_STAGE
+#define XL_STAGE XL_FUNCTION
 #endif
 #ifndef XL_ALIGNED
 #define XL_ALIGNED
@@ -108,22 +115,41 @@ XL_FUNCTION uint64_t xl_popcount64(uint64_t x) {
 }
 #endif
 
-/* ---- sums of products of bytes ---- */
+/* ---- products of bytes ---- */
 
-#if defined(XL_HAS_DP4A)
-#include "xl_dot_cuda.h"
-#elif defined(__OPENCL_VERSION__)
-#include "xl_dot_plain.h"
-#elif defined(__AVX512VNNI__) && defined(__AVX512BW__) && XL_LANES == 64
-#include "xl_dot_avx512.h"
-#elif defined(__AVX2__) && XL_LANES == 64
-#include "xl_dot_avx2.h"
-#elif defined(__SSE2__) && XL_LANES == 64
-#include "xl_dot_sse2.h"
-#elif defined(__ARM_FEATURE_MATMUL_INT8) && XL_LANES == 64
-#include "xl_dot_neon.h"
+#if defined(__CUDACC_RTC__)
+/* Ensures: sum plus the sum over i < 4 of byte i of `bytes`, unsigned, times byte i of `weights`, signed. */
+XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
+    int32_t result;
+    asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(bytes), "r"(weights), "r"(sum));
+    return result;
+}
 #else
-#include "xl_dot_plain.h"
+/* Ensures: sum plus the sum over i < 4 of byte i of `bytes`, unsigned, times byte i of `weights`, signed. */
+XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
+    sum += (int32_t)(bytes & 255) * (int8_t)(weights & 255);
+    sum += (int32_t)(bytes >> 8 & 255) * (int8_t)(weights >> 8 & 255);
+    sum += (int32_t)(bytes >> 16 & 255) * (int8_t)(weights >> 16 & 255);
+    return sum + (int32_t)(bytes >> 24) * (int8_t)(weights >> 24);
+}
+#endif
+
+/* ---- primitives: the same functions in each of these files ---- */
+
+#include "xl_reduce.h"
+
+#if XL_LANES != 64 || !defined(__GNUC__)
+#include "xl_lanes_plain.h"
+#elif defined(__AVX512VNNI__) && defined(__AVX512BW__)
+#include "xl_lanes_avx512.h"
+#elif defined(__AVX2__)
+#include "xl_lanes_avx2.h"
+#elif defined(__SSE2__)
+#include "xl_lanes_sse2.h"
+#elif defined(__ARM_FEATURE_MATMUL_INT8)
+#include "xl_lanes_neon.h"
+#else
+#include "xl_lanes_plain.h"
 #endif
 
 #endif

@@ -11,24 +11,6 @@
 #define XL_RESIDUE_FIELDS 8
 #define XL_CHUNK_LIMBS 16 /* limbs whose byte products are summed before a reduction */
 
-/* Requires: value < 2**16, inverse = floor(2**16 / modulus), 0 < modulus <= 256.
- * Ensures: value mod modulus. */
-XL_FUNCTION uint16_t xl_reduce16(uint16_t value, uint16_t modulus, uint16_t inverse) {
-    const uint16_t quotient = (uint16_t)((uint32_t)value * inverse >> 16);
-    const uint16_t remainder = (uint16_t)(value - (uint16_t)(quotient * modulus)); /* below 2 * modulus */
-    const uint16_t less = (uint16_t)(remainder - modulus);
-    return less < remainder ? less : remainder;
-}
-
-/* Requires: value < 2**32, inverse = floor(2**32 / modulus), 1 < modulus <= 2**16.
- * Ensures: value mod modulus. */
-XL_FUNCTION uint32_t xl_reduce32(uint32_t value, uint32_t modulus, uint32_t inverse) {
-    const uint32_t quotient = (uint32_t)((uint64_t)value * inverse >> 32);
-    const uint32_t remainder = value - quotient * modulus; /* below 2 * modulus */
-    const uint32_t less = remainder - modulus;
-    return less < remainder ? less : remainder;
-}
-
 /* Requires: nothing.
  * Ensures: adds 2**(32 count - 1), so that the limbs read as unsigned; a second call takes it off. */
 XL_FUNCTION void xl_limbs_bias(uint32_t *limbs, int32_t count) {
@@ -39,17 +21,12 @@ XL_FUNCTION void xl_limbs_bias(uint32_t *limbs, int32_t count) {
  * Requires: biased limbs, count <= XL_CHUNK_LIMBS; four rows each of XL_RESIDUE_FIELDS constants
  * (modulus, floor(2**16 / modulus), start, fold weights, bias, offset, 0, 0) and of `count` weights.
  * Ensures: residues[i][w] congruent to the integer, in [-offset, modulus - offset). */
-XL_FUNCTION void xl_residues8(int8_t residues[4][XL_LANES], const uint32_t *limbs, int32_t count,
+XL_STAGE void xl_residues8(int8_t residues[4][XL_LANES], const uint32_t *limbs, int32_t count,
                               XL_GLOBAL const int32_t *constants, XL_GLOBAL const uint32_t *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
-    uint16_t folded[XL_LANES] XL_ALIGNED;
     xl_dot_rows(sums, limbs, count, weights, count);
-    for (int32_t i = 0; i < 4; ++i) {
-        XL_GLOBAL const int32_t *c = constants + i * XL_RESIDUE_FIELDS;
-        const uint16_t modulus = (uint16_t)c[0], inverse = (uint16_t)c[1], offset = (uint16_t)c[5];
-        xl_dot_fold(folded, sums[i], c[2], (uint32_t)c[3], c[4]);
-        XL_EACH_LANE(w) residues[i][w] = (int8_t)(xl_reduce16(folded[w], modulus, inverse) - offset);
-    }
+    for (int32_t i = 0; i < 4; ++i)
+        xl_fold8(residues[i], sums[i], constants + i * XL_RESIDUE_FIELDS);
 }
 
 /* Residues modulo two moduli up to 2**16, as digits: residue = 256 * high + low.
@@ -57,7 +34,7 @@ XL_FUNCTION void xl_residues8(int8_t residues[4][XL_LANES], const uint32_t *limb
  * start, lift, offset, 0, 0, 0) and two rows, high and low, of `count` weights. `powers` is null, or `blocks` powers
  * 2**(64 i) for each modulus, block[w] < blocks selecting the one that the integer is to be multiplied by.
  * Ensures: 256 * digits[2 i][w] + digits[2 i + 1][w] congruent to the integer, in [-offset, modulus - offset). */
-XL_FUNCTION void xl_residues16(int8_t digits[4][XL_LANES], const uint32_t *limbs, int32_t count,
+XL_STAGE void xl_residues16(int8_t digits[4][XL_LANES], const uint32_t *limbs, int32_t count,
                                XL_GLOBAL const uint32_t *constants, XL_GLOBAL const uint32_t *weights,
                                XL_GLOBAL const uint32_t *powers, int32_t blocks, const uint32_t block[XL_LANES]) {
     uint32_t residue[2][XL_LANES] XL_ALIGNED;

@@ -35,7 +35,8 @@ typedef struct {
 
 /* Requires: XL_ROUND_PAD zero limbs below limbs[0].
  * Ensures: limbs hold |s|, `negative` all ones where s < 0; the leading bits. */
-XL_FUNCTION void xl_lead(xl_leading *lead, uint32_t *limbs, int32_t count, uint32_t negative[XL_LANES]) {
+XL_STAGE void xl_lead(xl_leading *XL_RESTRICT lead, uint32_t *XL_RESTRICT limbs, int32_t count,
+                      uint32_t *XL_RESTRICT negative) {
     uint32_t carry[XL_LANES] XL_ALIGNED, top[XL_LANES] XL_ALIGNED, bottom[XL_LANES] XL_ALIGNED;
     uint32_t high[XL_LANES] XL_ALIGNED, middle[XL_LANES] XL_ALIGNED, low[XL_LANES] XL_ALIGNED;
     uint32_t gap[XL_LANES] XL_ALIGNED;
@@ -80,8 +81,8 @@ XL_FUNCTION void xl_lead(xl_leading *lead, uint32_t *limbs, int32_t count, uint3
 
 /* Requires: XL_ROUND_PAD zero limbs below limbs[0]; |s| < 2**(32 count - 1) or s = -2**(32 count - 1).
  * Ensures: s * 2**exponent rounded towards zero; see xl_rounded. The limbs are overwritten. */
-XL_FUNCTION void xl_round_limbs(xl_rounded *result, uint32_t *limbs, int32_t count, const int64_t exponent[XL_LANES],
-                                const xl_format *format) {
+XL_STAGE void xl_round_limbs(xl_rounded *XL_RESTRICT result, uint32_t *limbs, int32_t count,
+                             const int64_t *XL_RESTRICT exponent, const xl_format *format) {
     const xl_format f = *format;
     const int64_t least = 1 - f.bias - f.fraction_bits, beyond = (int64_t)1 << f.exponent_bits;
     uint32_t negative[XL_LANES] XL_ALIGNED;
@@ -107,7 +108,7 @@ XL_FUNCTION void xl_round_limbs(xl_rounded *result, uint32_t *limbs, int32_t cou
 /* Requires: rounding is one of XL_NEAREST, XL_DOWN, XL_UP, XL_ZERO.
  * Ensures: encodings of the numbers rounded once in that direction: exact zero is +0; overflow is the largest finite
  * value or, outward and to nearest, infinity, NaN where the format has none; -0 only where the format has it. */
-XL_FUNCTION void xl_encode(uint64_t encodings[XL_LANES], const xl_rounded *x, int64_t rounding,
+XL_STAGE void xl_encode(uint64_t *XL_RESTRICT encodings, const xl_rounded *XL_RESTRICT x, int64_t rounding,
                            const xl_format *format) {
     const xl_format f = *format;
     const uint64_t nearest = (uint64_t)(rounding == XL_NEAREST);

@@ -42,7 +42,7 @@ XL_FUNCTION void xl_ranges_clear(xl_ranges *ranges) {
 /* Requires: words[w] are encodings of a float or integer format.
  * Ensures: for each entry that is not 0, lowest <= exponent of its lowest one, and highest >= exponent + precision for
  * a float, >= bits of its magnitude for an integer; lowest <= 0 <= highest for any integer; nonfinite counts. */
-XL_FUNCTION void xl_scan(xl_ranges *ranges, const uint64_t words[XL_LANES], const xl_format *format) {
+XL_STAGE void xl_scan(xl_ranges *ranges, const uint64_t words[XL_LANES], const xl_format *format) {
     xl_entries x;
     xl_decode(&x, words, format);
     if (format->kind == XL_KIND_FLOAT) {

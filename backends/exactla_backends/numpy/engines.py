@@ -109,10 +109,14 @@ def combine(terms: Sequence[tuple[int, Planes]], base: ResidueBase) -> Planes:
 
 
 def is_exact(engine: Engine, modulus_limit: int) -> bool:
-    """Whether the longest product of residues at the bound, of equal and of opposite signs, comes out right."""
+    """Whether the longest products of residues at the bound come out right, of equal and of opposite signs.
+
+    One factor is 1, first or last, so that the sums have ones at both ends of the accumulator.
+    """
     depth, extreme = engine.depth(modulus_limit), modulus_limit // 2
-    ends = np.array([[extreme], [-extreme]], DTYPES[engine.name])
-    planes = np.broadcast_to(ends, (2, depth))
-    product = np.matmul(np.ascontiguousarray(planes), np.ascontiguousarray(planes).T)
-    expected = depth * extreme**2
-    return [[int(v) for v in row] for row in product] == [[expected, -expected], [-expected, expected]]
+    first = [1] + [extreme] * (depth - 1)
+    rows = [first, first[::-1], [-x for x in first]]
+    planes = np.array(rows, DTYPES[engine.name])
+    product = np.matmul(planes, planes.T)
+    expected = [[sum(x * y for x, y in zip(r, s, strict=True)) for s in rows] for r in rows]
+    return [[int(v) for v in row] for row in product] == expected

@@ -26,7 +26,7 @@ _FORMATS = ("float64", "float32", "float16", "bfloat16", "float8_e5m2", "float8_
 
 
 def _keywords(method: str) -> dict[str, str | bool]:
-    """The mask of proven hulls is asked for where it says something."""
+    """The mask of hulls is asked for where it says something."""
     return {"method": method, "return_info": True} if method == "sharp" else {"method": method}
 
 

@@ -151,6 +151,26 @@ def long_sums() -> Iterator[Case]:
     yield Case("long-batch", "bmm_enclose", pair("float32", ((2, 1, 40_000), (2, 40_000, 1))))
 
 
+def worst_sums() -> Iterator[Case]:
+    """Rows and columns constant but for their first entries: residues then add up far, and to odd sums."""
+    for name, count, k in (
+        ("float64", 6, 17),
+        ("float64", 6, 1025),
+        ("float64", 5, 20_000),
+        ("float32", 6, 257),
+        ("float32", 2, 270_000),
+        ("int64", 6, 33),
+        ("int8", 2, 270_000),
+    ):
+        yield Case(f"worst-{name}-{k}", "mm_enclose", partial(_constant_lines, name=name, count=count, k=k))
+
+
+def _constant_lines(stream: Stream, name: str, count: int, k: int) -> tuple[Encoded, ...]:
+    firsts, rows, tops, columns = (draw(stream, name, (count,), anything).entries for _ in range(4))
+    a = [entry for first, rest in zip(firsts, rows, strict=True) for entry in (first, *[rest] * (k - 1))]
+    return Encoded(name, (count, k), a), Encoded(name, (k, count), [*tops, *[*columns] * (k - 1)])
+
+
 def _full(name: str) -> int:
     """A significand of ones, or the integer of the largest magnitude."""
     format = part_format(name)
@@ -183,4 +203,4 @@ def _text(shape: Shape) -> str:
     return "x".join(map(str, shape))
 
 
-FAMILIES = (dimensions, empty, stacks, batches, transposed, long_sums, layouts)
+FAMILIES = (dimensions, empty, stacks, batches, transposed, long_sums, worst_sums, layouts)

@@ -25,7 +25,7 @@ def test_integers_up_to_a_quarter_of_the_product(rng, device):
 def test_small_and_even_moduli(device, moduli):
     base = ResidueBase(moduli)
     quarter = prod(moduli) // 4
-    check_integers(device, [[[n for n in (0, quarter, -quarter, quarter // 2, -(quarter // 2))]]], base)
+    check_integers(device, [[[0, quarter, -quarter, quarter // 2, -(quarter // 2)]]], base)
 
 
 @pytest.mark.parametrize("number", [2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**62, 2**64, 10**40])

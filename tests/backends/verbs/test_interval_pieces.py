@@ -55,8 +55,8 @@ def test_no_entries(device, shape):
     check_interval_pieces(device, np.zeros(shape), np.zeros(shape), endpoints=True)
 
 
-def test_intervals_that_touch_zero_do_not_straddle_it(device):
-    lo, hi = np.array([[-1.0, 0.0, -0.0, -2.0, 0.0]]), np.array([[0.0, 1.0, 0.0, 2.0, -0.0]])
+def test_intervals_that_touch_zero_or_lie_around_it(device):
+    lo, hi = np.array([[-1.0, 0.0, -0.0, -2.0, 0.0, -2.0]]), np.array([[0.0, 1.0, 0.0, 2.0, -0.0, 3.0]])
     check_interval_pieces(device, lo, hi, endpoints=True)
     check_interval_pieces(device, (lo + hi) / 2, (hi - lo) / 2, endpoints=False)
 
@@ -102,9 +102,8 @@ def test_big_integers_in_the_wrong_order(device, endpoints):
 def test_one_operand_that_repeats_a_matrix(device, side):
     # a view may give a repeated matrix once
     repeated, other = np.broadcast_to(np.eye(2), (3, 2, 2)), np.arange(12.0).reshape(3, 2, 2)
-    operands = [other, other]
-    operands[side] = repeated
-    assert first_invalid(device, *operands, False) == -1
+    first, second = (repeated, other) if side == 0 else (other, repeated)
+    assert first_invalid(device, first, second, False) == -1
 
 
 # ---- the hull ------------------------------------------------------------------------------------------------------

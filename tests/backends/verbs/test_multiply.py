@@ -13,7 +13,7 @@ ALL = ([0], [0])
 
 
 def bounds(base: ResidueBase, ends) -> int:
-    """The integer whose residues are the largest or smallest centred ones: m // 2 where the end is 1, -m // 2 for -1."""
+    """The integer whose residues lie at their bounds: m // 2 where the end is 1, -(m // 2) where it is -1."""
     modulus = prod(base.moduli)
     total = 0
     for m, end in zip(base.moduli, ends, strict=True):

@@ -111,7 +111,9 @@ def test_zero_is_positive(device, fmt):
         check_round(device, [0, 0], [exponent] * 2, fmt, base_for(256, 1))
 
 
-@pytest.mark.parametrize("bits", [1, 2, 20, 21, 22, 23, 24, 25, 26, 44, 45, 46, 47, 48, 49, 60, 69, 70, 71, 72, 73, 1000])
+@pytest.mark.parametrize(
+    "bits", [1, 2, 20, 21, 22, 23, 24, 25, 26, 44, 45, 46, 47, 48, 49, 60, 69, 70, 71, 72, 73, 1000]
+)
 @pytest.mark.parametrize("name", ["float64", "float16"])
 def test_numbers_of_any_length(device, bits, name):
     fmt = FORMATS[name]

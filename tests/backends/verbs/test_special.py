@@ -95,7 +95,9 @@ def test_mark_spares_results_without_special_terms(device):
 def test_mark_fits_the_definition_of_the_counts(device):
     # one term inf * 2, one -inf * 3: signed 0 of count 2 is NaN; two of one sign are that infinity
     infinity, nan = FORMATS["float32"].infinity or 0, FORMATS["float32"].nan
-    check_mark(device, "float32", [(0, 2, 0), (2, 2, 0), (-2, 2, 0), (2, 2, 1)], [nan, infinity, infinity | 1 << 31, nan])
+    check_mark(
+        device, "float32", [(0, 2, 0), (2, 2, 0), (-2, 2, 0), (2, 2, 1)], [nan, infinity, infinity | 1 << 31, nan]
+    )
 
 
 # ---- first_nonfinite -----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #if defined(__x86_64__) && defined(__linux__)
 
 #    define _GNU_SOURCE /* syscall */
+
 #    include "target.h"
 #    include "kernels.h"
 
@@ -41,6 +42,8 @@ static void begin(int rows) {
         configuration.rows[t] = (uint8_t)tile_rows[t];
         configuration.row_bytes[t] = TILE_BYTES;
     }
+    /* to the compiler the instruction reads one word of it */
+    __asm__ volatile("" : : "r"(&configuration) : "memory");
     _tile_loadconfig(&configuration);
 }
 
@@ -90,6 +93,7 @@ static void accumulate(
     const xl_block *block, const void *prepared, const int8_t *right, int64_t right_row, int64_t depth) {
     xl_plain_rows plain;
     memcpy(&plain, prepared, sizeof plain);
+    __asm__ volatile("" : : : "memory"); /* to the compiler the loads of tiles read nothing */
     if (block->rows > TILE_ROWS) {
         if (block->columns > 16)
             accumulate_tiles(block, &plain, right, right_row, depth, 1, 1);

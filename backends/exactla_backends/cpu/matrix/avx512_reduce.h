@@ -45,27 +45,34 @@ static inline __m512i xl_avx512_reduce64(const __m512i y[4], const xl_lanes8 *c)
     return _mm512_permutexvar_epi32(c->order, _mm512_sub_epi8(r, c->half));
 }
 
+/* The residues of 64 / columns rows from row i on; rows from `rows` on are neither read nor written. */
+static inline void xl_avx512_reduce_rows8(
+    const xl_block *block, int i, int columns, const xl_lanes8 *c, int8_t *residues, int64_t row) {
+    const int groups = columns / 16; /* of 16 sums, in a row */
+    __m512i y[4];
+    int8_t *to[4];
+    for (int g = 0; g < 4; ++g) {
+        const int at = i + g / groups < block->rows ? i + g / groups : block->rows - 1;
+        y[g] = _mm512_loadu_si512(block->sums + at * XL_BLOCK_COLUMNS + g % groups * 16);
+        to[g] = residues + at * row + g % groups * 16;
+    }
+    const __m512i r = xl_avx512_reduce64(y, c);
+    _mm_storeu_si128((__m128i *)to[0], _mm512_extracti32x4_epi32(r, 0));
+    _mm_storeu_si128((__m128i *)to[1], _mm512_extracti32x4_epi32(r, 1));
+    _mm_storeu_si128((__m128i *)to[2], _mm512_extracti32x4_epi32(r, 2));
+    _mm_storeu_si128((__m128i *)to[3], _mm512_extracti32x4_epi32(r, 3));
+}
+
 /* See `reduce8` of xl_matrix_kernels. */
 static inline void xl_avx512_reduce8(
     const xl_block *block, const xl_matrix_modulus8 *modulus, int8_t *residues, int64_t row) {
     const xl_lanes8 c = xl_avx512_lanes8(modulus);
-    const int columns = block->columns / 16;
-    const int count = block->rows * columns; /* groups of 16 sums, those of one row beside each other */
-    for (int group = 0; group < count; group += 4) {
-        __m512i y[4];
-        int8_t *to[4];
-        for (int g = 0; g < 4; ++g) {
-            const int at = group + g < count ? group + g : count - 1;
-            const int i = at / columns, j = at % columns * 16;
-            y[g] = _mm512_loadu_si512(block->sums + i * XL_BLOCK_COLUMNS + j);
-            to[g] = residues + i * row + j;
-        }
-        const __m512i r = xl_avx512_reduce64(y, &c);
-        _mm_storeu_si128((__m128i *)to[0], _mm512_extracti32x4_epi32(r, 0));
-        _mm_storeu_si128((__m128i *)to[1], _mm512_extracti32x4_epi32(r, 1));
-        _mm_storeu_si128((__m128i *)to[2], _mm512_extracti32x4_epi32(r, 2));
-        _mm_storeu_si128((__m128i *)to[3], _mm512_extracti32x4_epi32(r, 3));
-    }
+    if (block->columns == 32)
+        for (int i = 0; i < block->rows; i += 2)
+            xl_avx512_reduce_rows8(block, i, 32, &c, residues, row);
+    else
+        for (int i = 0; i < block->rows; i += 4)
+            xl_avx512_reduce_rows8(block, i, 16, &c, residues, row);
 }
 
 /* floor(z * reciprocal / 2^32), for every lane. */

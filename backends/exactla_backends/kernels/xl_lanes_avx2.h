@@ -1,9 +1,9 @@
-/* Sums of products of packed bytes by AVX2; see xl_dot_plain.h for what they ensure.
+/* The primitives by AVX2; xl_lanes_plain.h says what they ensure.
  *
  * Even and odd bytes are widened to 16 bits, where products of pairs are summed without saturation.
  */
-#ifndef XL_DOT_AVX2_H
-#define XL_DOT_AVX2_H
+#ifndef XL_LANES_AVX2_H
+#define XL_LANES_AVX2_H
 
 #include <immintrin.h>
 
@@ -13,6 +13,6 @@
 #define XL_VECTOR_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 #define XL_VECTOR_STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
 #define XL_VECTOR_AND(x, y) _mm256_and_si256(x, y)
-#include "xl_dot_madd.h"
+#include "xl_lanes_madd.h"
 
 #endif

@@ -1,10 +1,10 @@
-/* Sums of products of packed bytes by AArch64 i8mm; see xl_dot_plain.h for what they ensure. */
-#ifndef XL_DOT_NEON_H
-#define XL_DOT_NEON_H
+/* The primitives by AArch64 i8mm; xl_lanes_plain.h says what they ensure. */
+#ifndef XL_LANES_NEON_H
+#define XL_LANES_NEON_H
 
 #include <arm_neon.h>
 
-XL_FUNCTION void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int32_t groups, const uint32_t *weights,
+XL_STAGE void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int32_t groups, const uint32_t *weights,
                              int32_t stride) {
     for (int32_t w = 0; w < XL_LANES; w += 16) {
         int32x4_t total[4][4];
@@ -25,7 +25,7 @@ XL_FUNCTION void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, i
     }
 }
 
-XL_FUNCTION void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_LANES], int32_t start, uint32_t weights,
+XL_STAGE void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_LANES], int32_t start, uint32_t weights,
                              int32_t bias) {
     const int8x16_t weight = vreinterpretq_s8_u32(vdupq_n_u32(weights));
     for (int32_t w = 0; w < XL_LANES; w += 4) {
@@ -34,5 +34,7 @@ XL_FUNCTION void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_
         vst1_u16(folded + w, vmovn_u32(vreinterpretq_u32_s32(sum)));
     }
 }
+
+#include "xl_lanes_common.h"
 
 #endif

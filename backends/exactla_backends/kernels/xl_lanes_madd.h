@@ -1,9 +1,9 @@
-/* Sums of products of packed bytes by a multiply-add of 16-bit pairs; xl_dot_sse2.h and xl_dot_avx2.h set the width.
+/* The primitives by a multiply-add of 16-bit pairs; xl_lanes_sse2.h and xl_lanes_avx2.h set the width.
  *
  * Even and odd bytes are widened to 16 bits, where products of pairs are summed without saturation.
  */
-#ifndef XL_DOT_MADD_H
-#define XL_DOT_MADD_H
+#ifndef XL_LANES_MADD_H
+#define XL_LANES_MADD_H
 
 /* Ensures: the sum of `total` and, in each lane, the products of even and odd bytes with even and odd weights. */
 XL_FUNCTION XL_VECTOR xl_dot4_madd(XL_VECTOR total, XL_VECTOR even, XL_VECTOR odd, uint32_t weights) {
@@ -14,7 +14,7 @@ XL_FUNCTION XL_VECTOR xl_dot4_madd(XL_VECTOR total, XL_VECTOR even, XL_VECTOR od
     return XL_VECTOR_OP(add_epi32)(total, XL_VECTOR_OP(madd_epi16)(odd, odd_weights));
 }
 
-XL_FUNCTION void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int32_t groups, const uint32_t *weights,
+XL_STAGE void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int32_t groups, const uint32_t *weights,
                              int32_t stride) {
     const XL_VECTOR mask = XL_VECTOR_OP(set1_epi16)(255);
     for (int32_t w = 0; w < XL_LANES; w += 2 * XL_VECTOR_LANES) {
@@ -35,7 +35,7 @@ XL_FUNCTION void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, i
     }
 }
 
-XL_FUNCTION void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_LANES], int32_t start, uint32_t weights,
+XL_STAGE void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_LANES], int32_t start, uint32_t weights,
                              int32_t bias) {
     const XL_VECTOR mask = XL_VECTOR_OP(set1_epi16)(255);
     int32_t sums[XL_LANES];
@@ -46,5 +46,7 @@ XL_FUNCTION void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_
     }
     XL_EACH_LANE(w) folded[w] = (uint16_t)sums[w];
 }
+
+#include "xl_lanes_common.h"
 
 #endif

@@ -1,0 +1,118 @@
+/* Entry points of the kernels on a host: what Python, or another C file, calls.
+ *
+ * Every function takes a range [begin, end) of rows, and touches only those: threads share nothing. Names end in the
+ * instruction set that the file was compiled for, XL_TARGET. Pointers into tables are to what `tables.py` makes.
+ */
+#ifndef XL_HOST_H
+#define XL_HOST_H
+
+#include "xl_port.h"
+
+#ifndef XL_TARGET
+#define XL_TARGET c
+#endif
+#define XL_JOIN(name, target) xl_##name##_##target
+#define XL_NAME(name, target) XL_JOIN(name, target)
+#define XL_ENTRY(name) XL_NAME(name, XL_TARGET)
+
+#define XL_OUT_OF_MEMORY (-1)
+
+/* A matrix of encodings, or of two's complement integers of 32-bit limbs. Strides in bytes, of any sign and
+ * alignment. */
+typedef struct {
+    const void *data;
+    int64_t rows, depth;
+    int64_t row_stride, depth_stride;
+    int64_t limb_stride, limbs; /* for integers of limbs, else 0 */
+    const int64_t *format;      /* table of the format */
+    const int64_t *exponents;   /* [rows]: entries are integers times 2**exponent ... */
+    int64_t bits;               /* ... of magnitude below 2**bits */
+} xl_operand;
+
+/* Constants that turn integers of `limbs` limbs into residues. */
+typedef struct {
+    int64_t moduli, limbs;
+    const void *constants;    /* [moduli, padded][XL_RESIDUE_FIELDS] */
+    const uint32_t *weights;  /* [moduli, padded][limbs], two rows a modulus for digits */
+    const uint32_t *powers;   /* null, or [moduli, padded][blocks], for digits only */
+    int64_t blocks;
+} xl_residue_table;
+
+/* Where residues go: plane p, row r, entry k at [p * plane_stride + r * row_stride + k]. Digits of modulus p are in the
+ * planes 2 p (high) and 2 p + 1 (low). Entries from the operand's depth up to `depth` are set to 0. */
+typedef struct {
+    int8_t *data;
+    int64_t plane_stride, row_stride, depth;
+} xl_planes;
+
+/* Residues of results: modulus p, row r, column c at octets [p * plane_stride + r * row_stride + c * octets]. */
+typedef struct {
+    const void *data;
+    int64_t octets; /* 1: int8_t; 2: int16_t */
+    int64_t plane_stride, row_stride;
+    int64_t rows, columns;
+} xl_results;
+
+/* Constants that turn residues into integers. */
+typedef struct {
+    int64_t moduli, limbs, groups, quotient_octets;
+    const uint32_t *constants; /* [moduli][XL_CRT_FIELDS] */
+    const uint32_t *weights;   /* [4 (1 + limbs)][groups] */
+} xl_crt_table;
+
+/* Where encodings go: row r, column c at octets [r * row_stride + c * octets of the format]. */
+typedef struct {
+    void *data;
+    int64_t row_stride;
+    int64_t rounding;
+} xl_encodings;
+
+/* Integers s * 2**(rows[r] + columns[c]). */
+typedef struct {
+    const int64_t *rows, *columns;
+} xl_exponents;
+
+/* Ensures: lowest[r] and highest[r] are lowered and raised as xl_scan says; returns how many entries are not finite. */
+int64_t XL_ENTRY(scan)(const xl_operand *operand, int64_t begin, int64_t end, int64_t *lowest, int64_t *highest);
+
+/* Ensures: returns row * depth + k of the first NaN or infinity in the rows, -1 where there is none. */
+int64_t XL_ENTRY(first_nonfinite)(const xl_operand *operand, int64_t begin, int64_t end);
+
+/* Ensures: planes congruent to floor(entry / 2**exponent), centred; returns how many entries break their scan. */
+int64_t XL_ENTRY(residues8)(const xl_operand *operand, const xl_residue_table *table, const xl_planes *planes,
+                            int64_t begin, int64_t end);
+
+/* The same in two digits; with table->powers the table's limbs are 4, and any range of exponents has a place. */
+int64_t XL_ENTRY(residues16)(const xl_operand *operand, const xl_residue_table *table, const xl_planes *planes,
+                             int64_t begin, int64_t end);
+
+/* Residues of the pieces of intervals, in the order of xl_interval.h; `octets` is 1, or 2 for digits.
+ * Requires: 32 * table->limbs >= bits of either operand + 4; table->powers null; the operands share their exponents.
+ * Ensures: planes[piece]; *invalid grows by the number of entries with r < 0; returns how many break their scan. */
+int64_t XL_ENTRY(interval_residues)(const xl_operand *first, const xl_operand *second, int32_t endpoints, int32_t octets,
+                                    const xl_residue_table *table, const xl_planes *planes, int64_t begin, int64_t end,
+                                    int64_t *invalid);
+
+/* Ensures: classes[0..6] as xl_classify says, which are also residues, or low digits, for every modulus from 3. */
+void XL_ENTRY(classify)(const xl_operand *operand, const xl_planes *classes, int64_t begin, int64_t end);
+
+/* Ensures: limb j of entry (r, c) at limbs[j * limb_stride + (r * columns + c) * entry_stride]. Returns 0, or
+ * XL_OUT_OF_MEMORY. */
+int64_t XL_ENTRY(integers)(const xl_results *results, const xl_crt_table *table, uint32_t *limbs, int64_t limb_stride,
+                           int64_t entry_stride, int64_t begin, int64_t end);
+
+/* Ensures: `count` encodings of each integer times its power of two. Returns 0, or XL_OUT_OF_MEMORY. */
+int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, const xl_exponents *exponents,
+                        const int64_t *format, const xl_encodings *encodings, int64_t count, int64_t begin, int64_t end);
+
+/* Ensures: encodings rewritten as xl_mark says, by the integers special[0..2] = signs, terms, invalid. Returns 0, or
+ * XL_OUT_OF_MEMORY. */
+int64_t XL_ENTRY(mark)(const xl_results special[3], const xl_crt_table *table, const int64_t *format,
+                       const xl_encodings *encodings, int64_t begin, int64_t end);
+
+/* Ensures: result, of the octets and strides of the first term, congruent to the sum over terms of signs[i] * terms[i],
+ * centred. constants are those of the crt table, count < 128. */
+void XL_ENTRY(combine)(void *result, const xl_results *terms, const int64_t *signs, int64_t count,
+                       const xl_crt_table *table, int64_t begin, int64_t end);
+
+#endif

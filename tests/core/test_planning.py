@@ -1,0 +1,219 @@
+"""Plans: bits of a sum, the choice of an engine, blocks that cover each result once and stay within the limit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exactla.backend import Engine, Tile
+from exactla.core import planning
+from exactla.core.moduli import ResidueBase
+from exactla.core.planning import Arithmetic, Tiling, arithmetic, sum_bits, tiling
+from exactla.errors import BackendUnavailable, WorkspaceError
+from tests.core.exact_backend import ExactBackend, as_backend
+
+bounded = settings(deadline=None, max_examples=150, derandomize=True)
+LENGTHS = st.integers(0, 30)
+SOME = Arithmetic(Engine("wide", 60, (16,)), ResidueBase((16, 15)), 5)
+
+
+def cost_of(tile, pieces=1, groups=1):
+    """A workspace like that of a real backend."""
+    operands = (tile.left_stacks * tile.rows + tile.right_stacks * tile.columns) * tile.depth
+    return 8 * pieces * operands + 12 * groups * tile.pairs * tile.rows * tile.columns + 100
+
+
+# ---- bits ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms", [0, 1, 2, 3, 4, 5, 7, 8, 9, 1023, 1024, 1025])
+def test_sums_stay_below_their_bits(terms):
+    for left in range(7):
+        for right in range(7):
+            most = terms * ((1 << left) - 1) * ((1 << right) - 1)
+            assert most < 1 << sum_bits(left, right, terms)
+
+
+def test_no_bits_are_wasted():
+    assert sum_bits(10, 20, 1) == 30
+    assert sum_bits(10, 20, 1024) == 40
+    assert sum_bits(10, 20, 1025) == 41
+
+
+# ---- blocks --------------------------------------------------------------------------------------------------------
+
+
+@given(st.tuples(LENGTHS, LENGTHS, LENGTHS), st.tuples(*[st.integers(1, 12)] * 3))
+@bounded
+def test_blocks_cover_each_result_once(shape, steps):
+    plan = Tiling(shape, Tile(steps[0], 1, 1, steps[1], steps[2], 1), 0)
+    seen = np.zeros(shape, int)
+    blocks = list(plan.blocks())
+    for block in blocks:
+        part = seen[block.pairs, block.rows, block.columns]
+        assert all(0 < n <= step for n, step in zip(part.shape, steps, strict=True))
+        part += 1
+    assert (seen == 1).all()
+    assert plan.passes == len(blocks)
+
+
+@given(LENGTHS, st.integers(1, 12))
+@bounded
+def test_steps_cover_the_inner_dimension_once(depth, step):
+    seen = np.zeros(depth, int)
+    for part in Tiling((1, 1, 1), Tile(1, 1, 1, 1, 1, step), 0).depths(depth):
+        assert 0 < seen[part].size <= step
+        seen[part] += 1
+    assert (seen == 1).all()
+
+
+def test_rows_run_fastest():
+    # neighbouring blocks share the columns, whose residues are kept
+    blocks = list(Tiling((1, 4, 4), Tile(1, 1, 1, 2, 2, 1), 0).blocks())
+    assert [(b.columns.start, b.rows.start) for b in blocks] == [(0, 0), (0, 2), (2, 0), (2, 2)]
+
+
+@given(
+    st.tuples(*[st.integers(1, 40)] * 3),
+    st.integers(1, 5000),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(100, 200_000),
+)
+@bounded
+def test_blocks_stay_within_the_limit(shape, depth, pieces, groups, limit):
+    backend = ExactBackend(cost=cost_of)
+    whole = Tile(shape[0], shape[0], shape[0], shape[1], shape[2], depth)
+    smallest = cost_of(Tile(1, 1, 1, 1, 1, 1), pieces, groups)
+    if smallest > limit:
+        with pytest.raises(WorkspaceError) as caught:
+            tiling(as_backend(backend), SOME, whole, pieces, groups, limit)
+        assert (caught.value.needed, caught.value.allowed) == (smallest, limit)
+        assert f"{smallest:,}" in str(caught.value)
+        assert f"{limit:,}" in str(caught.value)
+        return
+    plan = tiling(as_backend(backend), SOME, whole, pieces, groups, limit)
+    assert plan.shape == shape
+    assert plan.workspace_bytes == cost_of(plan.tile, pieces, groups) <= limit
+    sizes = (plan.tile.pairs, plan.tile.rows, plan.tile.columns, plan.tile.depth)
+    assert all(1 <= size <= length for size, length in zip(sizes, (*shape, depth), strict=True))
+    assert max(plan.tile.left_stacks, plan.tile.right_stacks) <= max(plan.tile.pairs, 1)
+    if cost_of(whole, pieces, groups) <= limit:
+        assert plan.tile == whole
+
+
+def test_work_is_not_cut_more_than_it_has_to_be():
+    backend = ExactBackend(cost=cost_of)
+    whole = Tile(1, 1, 1, 1000, 1000, 1000)
+    for limit in (10**5, 10**6, 10**7):
+        plan = tiling(as_backend(backend), SOME, whole, 1, 1, limit)
+        assert plan.workspace_bytes > limit / 8
+
+
+def test_a_long_inner_dimension_is_cut():
+    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, Tile(1, 1, 1, 2, 2, 10**7), 1, 1, 10**6)
+    assert plan.tile.depth < 10**6
+    assert (plan.tile.rows, plan.tile.columns) == (2, 2)
+
+
+def test_without_a_limit_a_share_of_the_free_memory_is_taken():
+    whole = Tile(1, 1, 1, 10_000, 10_000, 100)
+    backend = ExactBackend(cost=cost_of, free=4 * 10**8)
+    plan = tiling(as_backend(backend), SOME, whole, 1, 1, None)
+    assert plan.workspace_bytes <= 10**8
+    assert plan.passes > 1
+    backend.free = 40
+    with pytest.raises(WorkspaceError) as caught:
+        tiling(as_backend(backend), SOME, whole, 1, 1, None)
+    assert caught.value.allowed == 10
+
+
+def test_small_work_does_not_ask_for_the_free_memory():
+    backend = ExactBackend(cost=lambda *_: planning.SMALL, free=0)
+    whole = Tile(1, 1, 1, 9, 9, 9)
+    assert tiling(as_backend(backend), SOME, whole, 1, 1, None).tile == whole
+    assert backend.calls["free_bytes"] == 0
+    # but a limit that was set holds
+    with pytest.raises(WorkspaceError):
+        tiling(as_backend(backend), SOME, whole, 1, 1, planning.SMALL - 1)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)])
+def test_nothing_to_do(shape):
+    whole = Tile(shape[0], shape[0], shape[0], shape[1], shape[2], 1)
+    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, whole, 1, 1, 1000)
+    assert plan.passes == 0
+    assert list(plan.blocks()) == []
+
+
+# ---- engines -------------------------------------------------------------------------------------------------------
+
+WIDE, NARROW = Engine("wide", 60, (1 << 12,)), Engine("narrow", 20, (16, 256))
+
+
+def test_the_first_engine_is_preferred(exact):
+    found = arithmetic(as_backend(exact), 100, None)
+    assert found.engine == WIDE
+    assert found.bits == 100
+    assert found.base.capacity >= 100
+    assert max(found.base.moduli) <= 1 << 12
+
+
+def test_an_engine_can_be_forced(exact):
+    found = arithmetic(as_backend(exact), 10, "narrow")
+    assert found.engine == NARROW
+    assert max(found.base.moduli) <= 16
+    # past the capacity of the preferred limit the next one serves
+    assert 16 < max(arithmetic(as_backend(exact), 100, "narrow").base.moduli) <= 256
+
+
+def test_the_next_engine_serves_where_the_moduli_of_the_first_run_out():
+    backend = ExactBackend(engines=(Engine("tiny", 20, (8, 16)), WIDE))
+    assert arithmetic(as_backend(backend), 10, None).engine.name == "tiny"
+    assert arithmetic(as_backend(backend), 100, None).engine == WIDE
+
+
+def test_an_unknown_engine_is_named_with_those_that_exist(exact):
+    with pytest.raises(BackendUnavailable, match=r"backend 'exact' has no engine 'fast'; it has wide, narrow"):
+        arithmetic(as_backend(exact), 10, "fast")
+    with pytest.raises(BackendUnavailable, match="none"):
+        arithmetic(as_backend(ExactBackend(engines=())), 10, "fast")
+
+
+@pytest.mark.parametrize("forced", ["narrow", None])
+def test_more_bits_than_any_moduli_hold(forced):
+    backend = ExactBackend(engines=(NARROW,))
+    with pytest.raises(BackendUnavailable, match=r"has no moduli for 9999 bits"):
+        arithmetic(as_backend(backend), 9999, forced)
+
+
+def test_an_engine_that_lies_is_refused():
+    backend = ExactBackend(exact=lambda engine, limit: engine != WIDE)
+    for _ in range(2):
+        with pytest.raises(BackendUnavailable, match=r"engine 'wide' of backend 'exact' .* 2048 wrongly"):
+            arithmetic(as_backend(backend), 10, None)
+        with pytest.raises(BackendUnavailable, match="wide"):
+            arithmetic(as_backend(backend), 10, "wide")
+    assert arithmetic(as_backend(backend), 10, "narrow").engine == NARROW
+
+
+def test_an_engine_is_refused_only_where_it_lies():
+    backend = ExactBackend(engines=(NARROW,), exact=lambda engine, limit: limit == 16)
+    assert arithmetic(as_backend(backend), 10, None).engine == NARROW
+    with pytest.raises(BackendUnavailable, match="128"):
+        arithmetic(as_backend(backend), 100, None)
+
+
+def test_each_engine_and_limit_is_checked_once():
+    seen = []
+    backend = as_backend(ExactBackend(exact=lambda engine, limit: not seen.append((engine.name, limit))))
+    for bits in (10, 20, 100, 10, 100):
+        arithmetic(backend, bits, "narrow")
+        arithmetic(backend, bits, None)
+    assert sorted(seen) == [("narrow", 16), ("narrow", 256), ("wide", 1 << 12)]
+
+
+def test_backends_do_not_vouch_for_each_other():
+    arithmetic(as_backend(ExactBackend()), 10, None)
+    with pytest.raises(BackendUnavailable):
+        arithmetic(as_backend(ExactBackend(exact=lambda engine, limit: False)), 10, None)

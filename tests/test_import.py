@@ -1,0 +1,73 @@
+"""Importing exactla: NumPy and nothing heavier, quickly, and no library is imported by a call that does not need it."""
+
+import json
+import subprocess
+import sys
+
+import exactla as xl
+
+HEAVY = ("torch", "jax", "jaxlib", "cupy", "dpnp", "dpctl", "array_api_strict", "ml_dtypes", "scipy", "tqdm", "flint")
+HEAVY += ("hypothesis", "pytest", "matplotlib", "pandas", "mpmath")
+
+
+def run(program):
+    """What a program prints in a fresh interpreter, as JSON."""
+    command = [sys.executable, "-W", "error", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+NEW_MODULES = "import json, sys; before = set(sys.modules); {}; print(json.dumps(sorted(set(sys.modules) - before)))"
+
+
+def packages(program):
+    return {name.partition(".")[0] for name in run(NEW_MODULES.format(program))}
+
+
+def test_no_array_library_but_numpy_is_imported():
+    found = packages("import exactla")
+    assert "numpy" in found
+    assert not found & set(HEAVY)
+
+
+def test_no_package_beyond_the_dependencies_is_imported():
+    allowed = {"numpy", "exactla", "exactla_backends", "array_api_compat", "gmpy2"} | set(sys.stdlib_module_names)
+    assert not {name for name in packages("import exactla") - allowed if not name.startswith("_")}
+
+
+def test_a_product_of_numpy_arrays_imports_no_other_library():
+    program = "import numpy, exactla; exactla.mm(numpy.eye(2), numpy.eye(2)); exactla.backends()"
+    assert not packages(program) & (set(HEAVY) - {"ml_dtypes"})
+
+
+def test_a_result_of_a_small_float_imports_its_types():
+    assert "ml_dtypes" in packages("import exactla; exactla.mm([[1.0]], [[1.0]], dtype='bfloat16')")
+
+
+def test_importing_takes_little_longer_than_numpy():
+    program = """
+import json, time, numpy
+start = time.perf_counter()
+import exactla
+print(json.dumps(time.perf_counter() - start))
+"""
+    assert min(run(program) for _ in range(3)) < 0.4
+
+
+def test_every_public_name_is_there():
+    assert sorted(xl.__all__) == sorted(set(xl.__all__))
+    for name in xl.__all__:
+        assert getattr(xl, name).__doc__ if callable(getattr(xl, name)) else hasattr(xl, name)
+    names = (
+        "mm mm_nt bmm mm_enclose mm_enclose_nt bmm_enclose mm_exact mm_interval mm_interval_bounds width_ulps digest"
+    )
+    names += " operand_checks set_operand_checks backend engine backends Info Enclosure workspace_limit"
+    assert set(names.split()) <= set(xl.__all__)
+    assert isinstance(xl.__version__, str)
+
+
+def test_an_import_does_not_change_what_numpy_does():
+    program = "import json, numpy; x = numpy.geterr(); import exactla; print(json.dumps([x, numpy.geterr()]))"
+    before, after = run(program)
+    assert before == after
