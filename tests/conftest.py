@@ -38,6 +38,11 @@ def _chosen(reasons: dict[str, str | None], variable: str) -> list[str]:
     return _required(variable) or [name for name, reason in reasons.items() if reason is None]
 
 
+def _check_present(variable: str, name: str, reasons: dict[str, str | None]) -> None:
+    if reasons[name] is not None:
+        pytest.fail(f"{variable} asks for {name!r}: {reasons[name]}")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend" in metafunc.fixturenames:
         names = _chosen(_backend_reasons(), "EXACTLA_TEST_BACKENDS")
@@ -48,8 +53,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "engine" in metafunc.fixturenames:
         import exactla
 
+        found = {b.name: b.engines for b in exactla.backends() if b.available}
         chosen = _chosen(_backend_reasons(), "EXACTLA_TEST_BACKENDS")
-        pairs = [(b.name, e) for b in exactla.backends() if b.name in chosen for e in b.engines]
+        pairs = [(name, e) for name in chosen for e in found.get(name, ("missing",))]
         metafunc.parametrize("engine", pairs, indirect=True, ids="-".join)
 
 
@@ -65,9 +71,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[str]:
     import exactla
 
     name: str = request.param
-    reason = _backend_reasons()[name]
-    if reason is not None:
-        pytest.fail(f"EXACTLA_TEST_BACKENDS asks for {name!r}: {reason}")
+    _check_present("EXACTLA_TEST_BACKENDS", name, _backend_reasons())
     with exactla.backend(name):
         yield name
 
@@ -78,6 +82,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     import exactla
 
     backend_name, name = request.param
+    _check_present("EXACTLA_TEST_BACKENDS", backend_name, _backend_reasons())
     with exactla.backend(backend_name), exactla.engine(name):
         yield name
 
@@ -85,20 +90,22 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def library(request: pytest.FixtureRequest) -> Iterator[ArrayLibrary]:
     """An array library, inside settings under which it holds all its types."""
-    reason = _library_reasons()[request.param]
-    if reason is not None:
-        pytest.fail(f"EXACTLA_TEST_LIBRARIES asks for {request.param!r}: {reason}")
+    _check_present("EXACTLA_TEST_LIBRARIES", request.param, _library_reasons())
     with array_libraries.opened(request.param) as opened:
         yield opened
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name every backend and library whose tests did not run."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name every backend and library whose tests did not run, of those kinds that a test of this run asked for."""
     lines = []
-    for kind, reasons, variable in (
-        ("backend", _backend_reasons(), "EXACTLA_TEST_BACKENDS"),
-        ("library", _library_reasons(), "EXACTLA_TEST_LIBRARIES"),
+    distributed = bool(config.getoption("numprocesses", None))  # then the tests are known to other processes only
+    for kind, known, variable in (
+        ("backend", _backend_reasons, "EXACTLA_TEST_BACKENDS"),
+        ("library", _library_reasons, "EXACTLA_TEST_LIBRARIES"),
     ):
+        if not (known.cache_info().currsize or distributed):
+            continue
+        reasons = known()
         chosen = _chosen(reasons, variable)
         left_out = {name: reason for name, reason in reasons.items() if name not in chosen}
         lines += [f"{kind} {name}: {reason or f'left out by {variable}'}" for name, reason in left_out.items()]

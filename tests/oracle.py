@@ -311,15 +311,6 @@ def interval_sharp(a: tuple[Exact, Exact], b: tuple[Exact, Exact]) -> tuple[Exac
 INTERVAL_METHODS = {"rump": interval_rump, "sharp": interval_sharp, "hull": interval_hull}
 
 
-def straddling(a: tuple[Exact, Exact], b: tuple[Exact, Exact]) -> Any:
-    """Where some term has zero strictly inside both of its intervals."""
-
-    def mask(x: tuple[Exact, Exact]) -> Any:
-        return ((x[0].numbers < 0) & (x[1].numbers > 0)).astype(np.int64)
-
-    return np.matmul(mask(a), mask(b)) > 0
-
-
 # ---- NaN and infinity ----------------------------------------------------------------------------------------------
 
 

@@ -6,8 +6,24 @@ import sys
 
 import exactla as xl
 
-HEAVY = ("torch", "jax", "jaxlib", "cupy", "dpnp", "dpctl", "array_api_strict", "ml_dtypes", "scipy", "tqdm", "flint")
-HEAVY += ("hypothesis", "pytest", "matplotlib", "pandas", "mpmath")
+HEAVY = (
+    "torch",
+    "jax",
+    "jaxlib",
+    "cupy",
+    "dpnp",
+    "dpctl",
+    "array_api_strict",
+    "ml_dtypes",
+    "scipy",
+    "tqdm",
+    "flint",
+    "hypothesis",
+    "pytest",
+    "matplotlib",
+    "pandas",
+    "mpmath",
+)
 
 
 def run(program):

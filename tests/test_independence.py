@@ -1,7 +1,11 @@
 """Whatever multiplies the residues, on however many threads, from whatever library: the same bytes."""
 
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -153,3 +157,24 @@ def test_the_second_device_of_array_api_strict(rng):
     result = xl.mm(x, x)
     assert result.device == device
     assert_product(np.asarray(result.to_device(xp.Device("CPU_DEVICE"))), a, a, FLOAT64)
+
+
+@pytest.mark.parametrize(
+    ("variable", "asked", "test"),
+    [
+        ("EXACTLA_TEST_BACKENDS", "abacus", "test_products.py::test_info_tells_how_a_product_was_computed"),
+        ("EXACTLA_TEST_LIBRARIES", "papyrus", "test_independence.py::test_every_library_into_another_type"),
+    ],
+)
+def test_what_is_asked_for_and_missing_fails_and_what_is_left_out_is_named(variable, asked, test):
+    where = Path(__file__).parent
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(where / test)]
+    environment = os.environ | {variable: asked}
+    done = subprocess.run(
+        command, env=environment, cwd=where.parent, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 1, done.stdout
+    assert f"{variable} asks for '{asked}'" in done.stdout
+    assert "NOT EXERCISED" in done.stdout
+    assert f"numpy: left out by {variable}" in done.stdout
+    assert "passed" not in done.stdout

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import exactla as xl
+from exactla import registry
 from tests.operands import (
     ALL_FORMATS,
     all_ties,
@@ -229,12 +230,14 @@ def test_info_tells_how_a_product_was_computed(rng, engine):
     assert info.workspace_bytes > 0
     assert info.hull is None
     assert engine in str(info)
-    for call in (xl.mm, xl.mm_nt, xl.mm_enclose_nt):
-        args = (a, b) if call is xl.mm else (a, b.T.copy())
-        _, again = call(*args, return_info=True)
-        assert again.engine == engine
-    for call in (xl.bmm, xl.bmm_enclose):
-        _, again = call(a[None], b[None], return_info=True)
+    bt = b.T.copy()
+    for _, again in (
+        xl.mm(a, b, return_info=True),
+        xl.mm_nt(a, bt, return_info=True),
+        xl.mm_enclose_nt(a, bt, return_info=True),
+        xl.bmm(a[None], b[None], return_info=True),
+        xl.bmm_enclose(a[None], b[None], return_info=True),
+    ):
         assert again.engine == engine
 
 
@@ -257,11 +260,11 @@ def test_wide_data_takes_more_moduli(rng):
 def test_an_enclosure_is_a_named_tuple(rng):
     a = floats(rng, FLOAT64, (2, 2), 5)
     result = xl.mm_enclose(a, a)
-    assert isinstance(result, tuple)
+    assert isinstance(result, xl.Enclosure)
     lo, hi = result
     assert lo is result.lo
     assert hi is result.hi
-    assert isinstance(result, xl.Enclosure)
+    assert isinstance(result, tuple)
 
 
 # ---- negative controls --------------------------------------------------------------------------------------------
@@ -269,8 +272,6 @@ def test_an_enclosure_is_a_named_tuple(rng):
 
 def spoil(monkeypatch, change):
     """Have the NumPy backend's residue products changed."""
-    from exactla import registry
-
     numpy_backend = registry.load("numpy")
     right = numpy_backend.multiply
     monkeypatch.setattr(numpy_backend, "multiply", lambda *args, **kwargs: change(right(*args, **kwargs)))

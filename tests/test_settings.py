@@ -212,7 +212,7 @@ def test_progress_counts_up_to_the_total():
         lambda: xl.mm_interval(a, a, a.T, a.T),
         lambda: xl.bmm(np.stack([a] * 3), np.stack([a.T] * 3)),
     ):
-        seen = []
+        seen: list[tuple[int, int]] = []
         with xl.workspace_limit(150_000), xl.progress(lambda done, total, seen=seen: seen.append((done, total))):
             call()
         totals = {total for _, total in seen}

@@ -76,7 +76,7 @@ def check_finite(device: Device, array: Any, expected: bool) -> None:
 def broken_entries(device: Device, scanned: Any, changed: Any, limit: int) -> int:
     """How many entries of an array are found to break the scan of another one."""
     (operand,) = device.scan(scanned).operands
-    late = replace(device.operand(changed), exponents=operand.exponents, bits=operand.bits)
+    late = replace(operand, buffer=device.operand(changed).buffer)
     engine = device.backend.engines[0]
     _, count = device.backend.residues(late, base_for(limit, 64), engine)
     return device.backend.total([count])

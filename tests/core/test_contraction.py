@@ -18,17 +18,19 @@ def everything(shape):
     return Block(*(slice(0, n) for n in shape))
 
 
-def make(backend, a, b, pairing, groups=GROUPS[:1]):
-    """A contraction of integer arrays [pieces, S, R, K], and those arrays."""
+def make(backend, arrays, pairing, groups=GROUPS[:1]):
+    """A contraction of two integer arrays [pieces, S, R, K]."""
+    a, b = arrays
     arithmetic = Arithmetic(backend.engines[0], BASE, 30)
-    sides = [
+    left, right = (
         PlainSide(as_backend(backend), backend.scan([[operand_of(x) for x in arrays]])[0].operands) for arrays in (a, b)
-    ]
-    return Contraction(as_backend(backend), *sides, pairing, groups, arithmetic)
+    )
+    return Contraction(as_backend(backend), left, right, pairing, groups, arithmetic)
 
 
-def expected(contraction, a, b, terms, pairing):
+def expected(contraction, arrays, terms, pairing):
     """The sums in units of the rows' exponents."""
+    a, b = arrays
     left, right = (side.scanned.exponents for side in (contraction.left, contraction.right))
     total = sum(
         sign * np.array([a[i][x].astype(object) @ b[j][y].astype(object).T for x, y in zip(*pairing, strict=True)])
@@ -48,12 +50,12 @@ PAIRING = ((0, 1, 2, 2), (1, 0, 1, 1))
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 6, 7, 100])
 def test_steps_of_the_inner_dimension_do_not_show(exact, arrays, depth):
-    contraction = make(exact, *arrays, Pairing(*PAIRING), GROUPS)
+    contraction = make(exact, arrays, Pairing(*PAIRING), GROUPS)
     plan = Tiling((4, 4, 5), Tile(4, 3, 2, 4, 5, depth), 0)
     found = contraction.planes(everything(plan.shape), plan)
     assert len(found) == len(GROUPS)
     for planes, terms in zip(found, GROUPS, strict=True):
-        assert (planes.of(BASE) == expected(contraction, *arrays, terms, PAIRING)).all()
+        assert (planes.of(BASE) == expected(contraction, arrays, terms, PAIRING)).all()
     steps = -(-7 // depth)
     assert exact.calls["multiply"] == steps * len(GROUPS)
     assert exact.calls["combine"] == (steps - 1) * len(GROUPS)
@@ -61,17 +63,17 @@ def test_steps_of_the_inner_dimension_do_not_show(exact, arrays, depth):
 
 @pytest.mark.parametrize("tile", [(1, 1, 1), (2, 3, 2), (4, 4, 1), (1, 4, 5), (3, 2, 4)], ids=str)
 def test_blocks_do_not_show(exact, arrays, tile):
-    contraction = make(exact, *arrays, Pairing(*PAIRING), GROUPS)
+    contraction = make(exact, arrays, Pairing(*PAIRING), GROUPS)
     plan = Tiling((4, 4, 5), Tile(tile[0], 3, 2, tile[1], tile[2], 3), 0)
     for number, terms in enumerate(GROUPS):
         whole = np.zeros(plan.shape, object)
         for block in plan.blocks():
             whole[block.pairs, block.rows, block.columns] = contraction.planes(block, plan)[number].of(BASE)
-        assert (whole == expected(contraction, *arrays, terms, PAIRING)).all()
+        assert (whole == expected(contraction, arrays, terms, PAIRING)).all()
 
 
 def test_exponents_of_a_block(exact, arrays):
-    contraction = make(exact, *arrays, Pairing(*PAIRING))
+    contraction = make(exact, arrays, Pairing(*PAIRING))
     block = Block(slice(1, 3), slice(1, 3), slice(0, 2))
     left, right, pairs, shift = contraction.exponents(block, -7)
     assert shift == -7
@@ -84,15 +86,15 @@ def test_exponents_of_a_block(exact, arrays):
 
 def test_no_inner_dimension(exact):
     a, b = np.zeros((1, 1, 2, 0), int), np.zeros((1, 1, 3, 0), int)
-    contraction = make(exact, a, b, Pairing((0,), (0,)))
+    contraction = make(exact, (a, b), Pairing((0,), (0,)))
     plan = Tiling((1, 2, 3), contraction.tile(), 0)
     assert not contraction.planes(everything(plan.shape), plan)[0].of(BASE).any()
 
 
 def test_the_tile_of_the_whole_product(exact, arrays):
-    assert make(exact, *arrays, Pairing(*PAIRING)).tile() == Tile(4, 3, 2, 4, 5, 7)
+    assert make(exact, arrays, Pairing(*PAIRING)).tile() == Tile(4, 3, 2, 4, 5, 7)
     a = np.zeros((1, 1, 2, 0), int)
-    assert make(exact, a, a, Pairing((0,), (0,))).tile().depth == 1
+    assert make(exact, (a, a), Pairing((0,), (0,))).tile().depth == 1
 
 
 # ---- what is kept from block to block ------------------------------------------------------------------------------
@@ -107,19 +109,19 @@ def conversions(backend, contraction, plan):
 
 def test_neighbouring_blocks_share_a_side(exact):
     a, b = np.ones((1, 1, 8, 3), int), np.ones((1, 1, 6, 3), int)
-    contraction = make(exact, a, b, Pairing((0,), (0,)))
+    contraction = make(exact, (a, b), Pairing((0,), (0,)))
     # 4 blocks of rows for each of 3 blocks of columns, whose residues are made once
     assert conversions(exact, contraction, Tiling((1, 8, 6), Tile(1, 1, 1, 2, 2, 3), 0)) == 12 + 3
 
 
 def test_residues_are_made_again_for_each_step(exact):
     a, b = np.ones((1, 1, 4, 3), int), np.ones((1, 1, 2, 3), int)
-    contraction = make(exact, a, b, Pairing((0,), (0,)))
+    contraction = make(exact, (a, b), Pairing((0,), (0,)))
     assert conversions(exact, contraction, Tiling((1, 4, 2), Tile(1, 1, 1, 2, 2, 1), 0)) == 2 * 3 * 2
 
 
 def test_every_conversion_is_counted(exact, arrays):
-    contraction = make(exact, *arrays, Pairing(*PAIRING), GROUPS)
+    contraction = make(exact, arrays, Pairing(*PAIRING), GROUPS)
     assert contraction.counts == []
     conversions(exact, contraction, Tiling((4, 4, 5), Tile(2, 3, 2, 4, 5, 7), 0))
     assert len(contraction.counts) == exact.calls["residues"]
@@ -143,9 +145,9 @@ def test_no_block_takes_more_stacks_than_its_plan_counted(stacks):
     # the plan's workspace is that of its tile, whose stacks a block must not exceed
     layout = matmul_layout((*stacks[0], 2, 3), (*stacks[1], 3, 2), transposed=False, names=("a", "b"))
     counts = [int(np.prod(s)) for s in stacks]
-    pairing = layout.pairing(*counts)
+    pairing = layout.pairing(counts[0], counts[1])
     backend = ExactBackend(cost=lambda tile, pieces, groups: tile.pairs)
-    whole = Tile(len(layout.left_index), *counts, 2, 2, 3)
+    whole = Tile(len(layout.left_index), counts[0], counts[1], 2, 2, 3)
     for limit in range(1, whole.pairs + 1):
         plan = tiling(as_backend(backend), Arithmetic(Engine("wide", 60, (16,)), BASE, 5), whole, 1, 1, limit)
         for block in plan.blocks():

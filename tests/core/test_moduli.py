@@ -107,9 +107,7 @@ def test_the_capacity_is_what_the_constants_bring_back(bits, data):
     edge = (1 << base.capacity) - 1
     for s in (edge, -edge, data.draw(st.integers(-edge, edge))):
         assert 4 * abs(s) <= base.product
-        total = sum(
-            (s % m) * w % m * c for m, w, c in zip(base.moduli, base.weights, base.cofactors, strict=True)
-        )
+        total = sum((s % m) * w % m * c for m, w, c in zip(base.moduli, base.weights, base.cofactors, strict=True))
         assert (total - s) % base.product == 0
 
 

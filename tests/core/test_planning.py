@@ -146,6 +146,11 @@ def test_nothing_to_do(shape):
     assert list(plan.blocks()) == []
 
 
+def test_nothing_to_do_needs_no_workspace():
+    whole = Tile(1, 1, 1, 0, 3, 500)
+    assert tiling(as_backend(ExactBackend(cost=cost_of)), SOME, whole, 1, 1, 10).passes == 0
+
+
 # ---- engines -------------------------------------------------------------------------------------------------------
 
 WIDE, NARROW = Engine("wide", 60, (1 << 12,)), Engine("narrow", 20, (16, 256))
@@ -206,7 +211,12 @@ def test_an_engine_is_refused_only_where_it_lies():
 
 def test_each_engine_and_limit_is_checked_once():
     seen = []
-    backend = as_backend(ExactBackend(exact=lambda engine, limit: not seen.append((engine.name, limit))))
+
+    def exact(engine, limit):
+        seen.append((engine.name, limit))
+        return True
+
+    backend = as_backend(ExactBackend(exact=exact))
     for bits in (10, 20, 100, 10, 100):
         arithmetic(backend, bits, "narrow")
         arithmetic(backend, bits, None)

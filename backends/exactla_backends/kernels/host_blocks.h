@@ -6,6 +6,14 @@
 
 #define XL_TILE_ROWS 8 /* rows whose entries are loaded together: entries of a transposed matrix share cache lines */
 
+#define XL_LANE_BYTES ((size_t)XL_LANES * sizeof(uint32_t))
+
+/* Requires: 0 < size.
+ * Ensures: `size` lane vectors of 32-bit words, or null. */
+XL_FUNCTION uint32_t *allocate_lanes(int64_t size) {
+    return malloc((size_t)size * XL_LANE_BYTES);
+}
+
 /* Lanes r * count + k of a block hold the entries first + k of the rows row + r; further lanes hold none. */
 typedef struct {
     int64_t row, first;
@@ -126,13 +134,35 @@ XL_FUNCTION void xl_load_limbs(uint32_t *limbs, const xl_operand *x, const xl_bl
 XL_FUNCTION void xl_spread_rows(int64_t spread[XL_LANES], const int64_t *rows, const xl_block *block) {
     if (block->rows == 1) {
         const int64_t value = rows[block->row];
-        XL_EACH_LANE(w) spread[w] = value;
+        XL_EACH_LANE(w)
+            spread[w] = value;
         return;
     }
-    XL_EACH_LANE(w) spread[w] = 0;
+    XL_EACH_LANE(w)
+        spread[w] = 0;
     for (int32_t r = 0; r < block->rows; ++r)
         for (int32_t k = 0; k < block->count; ++k)
             spread[r * block->count + k] = rows[block->row + r];
+}
+
+/* Ensures: memcpy(to, from, size), without a call for what are a few octets in small matrices. */
+XL_FUNCTION void xl_copy(void *to, const void *from, int64_t size) {
+    int64_t i = 0;
+    for (; i + 16 <= size; i += 16)
+        memcpy((char *)to + i, (const char *)from + i, 16);
+    for (; i + 4 <= size; i += 4)
+        memcpy((char *)to + i, (const char *)from + i, 4);
+    for (; i < size; ++i)
+        ((char *)to)[i] = ((const char *)from)[i];
+}
+
+/* Ensures: memset(to, 0, size), likewise. */
+XL_FUNCTION void xl_clear(void *to, int64_t size) {
+    static const char zeros[16] = {0};
+    int64_t i = 0;
+    for (; i + 16 <= size; i += 16)
+        memcpy((char *)to + i, zeros, 16);
+    xl_copy((char *)to + i, zeros, size - i);
 }
 
 /* Ensures: the entries of a block go to plane 0 of `planes`, and 0 behind the last entry of a row. */
@@ -143,12 +173,11 @@ XL_FUNCTION void xl_store_plane(const xl_planes *planes, int64_t plane, const in
         memcpy(to, values, XL_LANES);
     } else {
         for (int32_t r = 0; r < block->rows; ++r)
-            memcpy(to + r * planes->row_stride, values + r * block->count, (size_t)block->count);
+            xl_copy(to + r * planes->row_stride, values + r * block->count, block->count);
     }
     if (block->last && planes->depth > block->first + block->count)
         for (int32_t r = 0; r < block->rows; ++r)
-            memset(to + r * planes->row_stride + block->count, 0,
-                   (size_t)(planes->depth - block->first - block->count));
+            xl_clear(to + r * planes->row_stride + block->count, planes->depth - block->first - block->count);
 }
 
 /* Requires: octets <= 2.
@@ -163,7 +192,7 @@ XL_FUNCTION void xl_load_residues(void *lanes, const xl_results *x, int64_t plan
     }
     memset(lanes, 0, (size_t)(XL_LANES * octets));
     for (int32_t r = 0; r < block->rows; ++r)
-        memcpy((char *)lanes + r * block->count * octets, from + r * x->row_stride, (size_t)(block->count * octets));
+        xl_copy((char *)lanes + r * block->count * octets, from + r * x->row_stride, block->count * octets);
 }
 
 /* Ensures: the entries of a block are stored in `octets` octets each, in the order of octets of the host. */
@@ -174,17 +203,20 @@ XL_FUNCTION void xl_store_words(char *to, int64_t row_stride, int64_t octets, co
     uint32_t four[XL_LANES];
     const void *from = words;
     if (octets == 1) {
-        XL_EACH_LANE(w) one[w] = (uint8_t)words[w];
+        XL_EACH_LANE(w)
+            one[w] = (uint8_t)words[w];
         from = one;
     } else if (octets == 2) {
-        XL_EACH_LANE(w) two[w] = (uint16_t)words[w];
+        XL_EACH_LANE(w)
+            two[w] = (uint16_t)words[w];
         from = two;
     } else if (octets == 4) {
-        XL_EACH_LANE(w) four[w] = (uint32_t)words[w];
+        XL_EACH_LANE(w)
+            four[w] = (uint32_t)words[w];
         from = four;
     }
     for (int32_t r = 0; r < rows; ++r)
-        memcpy(to + r * row_stride, (const char *)from + r * count * octets, (size_t)(count * octets));
+        xl_copy(to + r * row_stride, (const char *)from + r * count * octets, count * octets);
 }
 
 /* Ensures: words of the encodings of a block, 0 in lanes without one. */

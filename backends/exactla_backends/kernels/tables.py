@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat, Format, IntegerFormat
@@ -40,20 +40,23 @@ _HALF_PRODUCT = {1: 1 << 14, 2: 1 << 30}
 def format_table(format: Format | None) -> NDArray[np.int64]:
     """The fields of `xl_format`; None stands for integers of limbs."""
     if isinstance(format, FloatFormat):
-        return _frozen(
-            [
-                *(_FLOAT, format.bits // 8, format.bits),
-                *(format.exponent_bits, format.fraction_bits, format.bias, format.precision),
-                *(format.signed_zero, format.infinity is not None),
-                *(format.largest, format.infinity or 0, format.nan),
-            ],
-            np.int64,
+        return _fields(
+            *(_FLOAT, format.bits // 8, format.bits),
+            *(format.exponent_bits, format.fraction_bits, format.bias, format.precision),
+            *(format.signed_zero, format.infinity is not None),
+            *(format.largest, format.infinity or 0, format.nan),
         )
     if isinstance(format, IntegerFormat):
         octets = max(format.bits // 8, 1)
         kind = _SIGNED if format.signed else _UNSIGNED
-        return _frozen([kind, octets, 8 * octets, 1, 1, 0, 8 * octets, 1, 0, 0, 0, 0], np.int64)
-    return _frozen([_LIMBS, 4, 32, 1, 1, 0, 32, 1, 0, 0, 0, 0], np.int64)
+        return _fields(kind, octets, 8 * octets, 1, 1, 0, 8 * octets, 1, 0, 0, 0, 0)
+    return _fields(_LIMBS, 4, 32, 1, 1, 0, 32, 1, 0, 0, 0, 0)
+
+
+def _fields(*values: int) -> NDArray[np.int64]:
+    table = np.array(values, np.int64)
+    table.setflags(write=False)
+    return table
 
 
 def limbs_for(bits: int) -> int:
@@ -96,7 +99,9 @@ def residues8(base: ResidueBase, limbs: int) -> ResidueTable:
     moduli = _padded(base.moduli, 4)
     constants = [_constants8(m, limbs) for m in moduli]
     weights = [[_packed(_balanced_powers(m, 4 * j)) for j in range(limbs)] for m in moduli]
-    return ResidueTable(len(base.moduli), limbs, False, _frozen(constants, np.int32), _frozen(weights, np.uint32))
+    constants_table = np.array(constants, np.int32)
+    constants_table.setflags(write=False)
+    return ResidueTable(len(base.moduli), limbs, False, constants_table, _words(weights))
 
 
 def _constants8(m: int, limbs: int) -> list[int]:
@@ -131,10 +136,8 @@ def _digits_table(base: ResidueBase, limbs: int, blocks: int | None) -> ResidueT
         weights.append([_packed_row(highs), _packed_row(lows)])
     powers = None
     if blocks is not None:
-        powers = _frozen([[pow(2, BLOCK_BITS * i, m) for i in range(blocks)] for m in moduli], np.uint32)
-    return ResidueTable(
-        len(base.moduli), limbs, True, _frozen(constants, np.uint32), _frozen(weights, np.uint32), powers
-    )
+        powers = _words([[pow(2, BLOCK_BITS * i, m) for i in range(blocks)] for m in moduli])
+    return ResidueTable(len(base.moduli), limbs, True, _words(constants), _words(weights), powers)
 
 
 def _constants16(m: int, limbs: int) -> list[int]:
@@ -209,9 +212,7 @@ def crt(base: ResidueBase, octets: int) -> CrtTable:
         for m, w in zip(base.moduli, base.weights, strict=True)
     ]
     constants += [[0, 0, 0, 0]] * (-len(constants) % 4)
-    return CrtTable(
-        len(base.moduli), octets, limbs, groups, quotient_octets, _frozen(constants, np.uint32), _frozen(weights)
-    )
+    return CrtTable(len(base.moduli), octets, limbs, groups, quotient_octets, _words(constants), _words(weights))
 
 
 _PLACES = np.array([1, 1 << 8, 1 << 16, 1 << 24], np.uint32)
@@ -264,7 +265,8 @@ def _multiple_from(least: int, m: int) -> int:
     return -(-least // m) * m
 
 
-def _frozen(values: object, dtype: type | None = None) -> NDArray[np.generic]:  # type: ignore[type-arg]
-    table = np.array(values, dtype)
+def _words(values: ArrayLike) -> Words:
+    """A table of 32-bit words, which cannot be written to."""
+    table = np.array(values, np.uint32)
     table.setflags(write=False)
     return table

@@ -18,13 +18,15 @@
 XL_STAGE void xl_crt_weigh16(uint32_t *XL_RESTRICT weighed, const int16_t *XL_RESTRICT residues,
                              XL_GLOBAL const uint32_t *constants) {
     const uint32_t modulus = constants[0], inverse = constants[1], weight = constants[2], bias = constants[3];
-    XL_EACH_LANE(w) weighed[w] = xl_reduce32((uint32_t)(int32_t)residues[w] * weight + bias, modulus, inverse);
+    XL_EACH_LANE(w)
+        weighed[w] = xl_reduce32((uint32_t)(int32_t)residues[w] * weight + bias, modulus, inverse);
 }
 
-/* Requires: the planes' bytes packed by fours; four rows of `groups` weights, the base-256 digits of 2**24 / m.
- * Ensures: bytes first_place, first_place + 1 (and, where there is room in the last group, no more) hold q. */
+/* Requires: the moduli's bytes packed by fours, 0 from byte `place` on, where `octets` bytes have room; four rows of
+ * `groups` weights, the base-256 digits of 2**24 / m.
+ * Ensures: those bytes hold q, the lowest first. */
 XL_STAGE void xl_crt_quotient(uint32_t *packed, int32_t groups, int32_t place, int32_t octets,
-                                 XL_GLOBAL const uint32_t *weights) {
+                              XL_GLOBAL const uint32_t *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     uint32_t quotient[XL_LANES] XL_ALIGNED;
     xl_dot_rows(sums, packed, groups, weights, groups);
@@ -35,19 +37,21 @@ XL_STAGE void xl_crt_quotient(uint32_t *packed, int32_t groups, int32_t place, i
     }
     for (int32_t i = 0; i < octets; ++i) {
         uint32_t *target = packed + (place + i) / 4 * XL_LANES;
-        XL_EACH_LANE(w) target[w] |= (quotient[w] >> (8 * i) & 255) << ((place + i) % 4 * 8);
+        XL_EACH_LANE(w)
+            target[w] |= (quotient[w] >> (8 * i) & 255) << ((place + i) % 4 * 8);
     }
 }
 
 /* Requires: bytes packed by fours; 4 * count rows of `groups` weights, row i the digits of place 256**i.
  * Ensures: limbs = the sum of all bytes times their constants, modulo 2**(32 count). */
 XL_STAGE void xl_crt_sum(uint32_t *limbs, int32_t count, const uint32_t *packed, int32_t groups,
-                            XL_GLOBAL const uint32_t *weights) {
+                         XL_GLOBAL const uint32_t *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     int32_t carry[XL_LANES] XL_ALIGNED;
     for (int32_t first = 0; first < groups; first += XL_CRT_GROUPS) {
         const int32_t some = groups - first < XL_CRT_GROUPS ? groups - first : XL_CRT_GROUPS;
-        XL_EACH_LANE(w) carry[w] = 0;
+        XL_EACH_LANE(w)
+            carry[w] = 0;
         for (int32_t j = 0; j < count; ++j) {
             uint32_t *limb = limbs + j * XL_LANES;
             xl_dot_rows(sums, packed + first * XL_LANES, some, weights + 4 * j * groups + first, groups);

@@ -88,7 +88,8 @@ XL_STAGE void xl_decode_floats(xl_entries *XL_RESTRICT x, const uint64_t *XL_RES
 
 /* Requires: words[w] < 2**(8 * octets) are two's complement or unsigned integers.
  * Ensures: the entries, with exponents 0. */
-XL_STAGE void xl_decode_integers(xl_entries *XL_RESTRICT x, const uint64_t *XL_RESTRICT words, const xl_format *format) {
+XL_STAGE void xl_decode_integers(xl_entries *XL_RESTRICT x, const uint64_t *XL_RESTRICT words,
+                                 const xl_format *format) {
     const uint64_t is_signed = (uint64_t)(format->kind == XL_KIND_SIGNED);
     const uint64_t sign_bit = is_signed << (8 * format->octets - 1);
     XL_EACH_LANE(w) {

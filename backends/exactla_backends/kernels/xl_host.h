@@ -32,10 +32,10 @@ typedef struct {
 /* Constants that turn integers of `limbs` limbs into residues. */
 typedef struct {
     int64_t moduli, limbs;
-    const void *constants;    /* [moduli, padded][XL_RESIDUE_FIELDS] */
-    const uint32_t *weights;  /* [moduli, padded][limbs], two rows a modulus for digits */
-    const uint32_t *powers;   /* null, or [moduli, padded][blocks], for digits only */
-    int64_t blocks;
+    const void *constants;   /* [moduli, padded][XL_RESIDUE_FIELDS] */
+    const uint32_t *weights; /* [moduli, padded][limbs], two rows a modulus for digits */
+    const uint32_t *powers;  /* [moduli, padded][blocks], for digits only */
+    int64_t blocks;          /* 0 where there are no powers */
 } xl_residue_table;
 
 /* Where residues go: plane p, row r, entry k at [p * plane_stride + r * row_stride + k]. Digits of modulus p are in the
@@ -44,6 +44,12 @@ typedef struct {
     int8_t *data;
     int64_t plane_stride, row_stride, depth;
 } xl_planes;
+
+/* Pieces of the intervals of a matrix; see interval_integers. */
+typedef struct {
+    const uint32_t *pieces;
+    int64_t limbs, rows, depth;
+} xl_interval_side;
 
 /* Residues of results: modulus p, row r, column c at octets [p * plane_stride + r * row_stride + c * octets]. */
 typedef struct {
@@ -67,9 +73,10 @@ typedef struct {
     int64_t rounding;
 } xl_encodings;
 
-/* Integers s * 2**(rows[r] + columns[c]). */
+/* Results are integers times 2**(rows[r] + columns[c] + shift). */
 typedef struct {
     const int64_t *rows, *columns;
+    int64_t shift;
 } xl_exponents;
 
 /* Ensures: lowest[r] and highest[r] are lowered and raised as xl_scan says; returns how many entries are not finite. */
@@ -82,16 +89,27 @@ int64_t XL_ENTRY(first_nonfinite)(const xl_operand *operand, int64_t begin, int6
 int64_t XL_ENTRY(residues8)(const xl_operand *operand, const xl_residue_table *table, const xl_planes *planes,
                             int64_t begin, int64_t end);
 
-/* The same in two digits; with table->powers the table's limbs are 4, and any range of exponents has a place. */
+/* The same in two digits; with table->blocks the table's limbs are 4, and any range of exponents has a place. */
 int64_t XL_ENTRY(residues16)(const xl_operand *operand, const xl_residue_table *table, const xl_planes *planes,
                              int64_t begin, int64_t end);
 
 /* Residues of the pieces of intervals, in the order of xl_interval.h; `octets` is 1, or 2 for digits.
- * Requires: 32 * table->limbs >= bits of either operand + 4; table->powers null; the operands share their exponents.
+ * Requires: 32 * table->limbs >= bits of either operand + 4; table->blocks 0; the operands share their exponents.
  * Ensures: planes[piece]; *invalid grows by the number of entries with r < 0; returns how many break their scan. */
-int64_t XL_ENTRY(interval_residues)(const xl_operand *first, const xl_operand *second, int32_t endpoints, int32_t octets,
-                                    const xl_residue_table *table, const xl_planes *planes, int64_t begin, int64_t end,
-                                    int64_t *invalid);
+int64_t XL_ENTRY(interval_residues)(const xl_operand *first, const xl_operand *second, int32_t endpoints,
+                                    int32_t octets, const xl_residue_table *table, const xl_planes *planes,
+                                    int64_t begin, int64_t end, int64_t *invalid);
+
+/* The same pieces as two's complement integers: limb j of entry (r, k) of a piece at
+ * pieces[((piece * limbs + j) * rows + r) * depth + k]. Requires 32 * limbs >= bits of either operand + 4. */
+int64_t XL_ENTRY(interval_integers)(const xl_operand *first, const xl_operand *second, int32_t endpoints, int64_t limbs,
+                                    uint32_t *pieces, int64_t begin, int64_t end, int64_t *invalid);
+
+/* Requires: sides made by interval_integers; table->limbs = left->limbs + right->limbs + 1, table->blocks 0.
+ * Ensures: planes[0] and planes[1], [left rows, right rows], hold residues of what the lower and the upper end of the
+ * sharp product exceed the hull by, summed over the depth. Returns 0, or XL_OUT_OF_MEMORY. */
+int64_t XL_ENTRY(hull_excess)(const xl_interval_side *left, const xl_interval_side *right, int32_t octets,
+                              const xl_residue_table *table, const xl_planes planes[2], int64_t begin, int64_t end);
 
 /* Ensures: classes[0..6] as xl_classify says, which are also residues, or low digits, for every modulus from 3. */
 void XL_ENTRY(classify)(const xl_operand *operand, const xl_planes *classes, int64_t begin, int64_t end);
@@ -103,7 +121,8 @@ int64_t XL_ENTRY(integers)(const xl_results *results, const xl_crt_table *table,
 
 /* Ensures: `count` encodings of each integer times its power of two. Returns 0, or XL_OUT_OF_MEMORY. */
 int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, const xl_exponents *exponents,
-                        const int64_t *format, const xl_encodings *encodings, int64_t count, int64_t begin, int64_t end);
+                        const int64_t *format, const xl_encodings *encodings, int64_t count, int64_t begin,
+                        int64_t end);
 
 /* Ensures: encodings rewritten as xl_mark says, by the integers special[0..2] = signs, terms, invalid. Returns 0, or
  * XL_OUT_OF_MEMORY. */

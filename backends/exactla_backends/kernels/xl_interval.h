@@ -4,13 +4,13 @@
 
 #include "xl_limbs.h"
 
-#define XL_MIDPOINT 0   /* m = lo + hi */
-#define XL_MAGNITUDE 1  /* |m| */
-#define XL_RADIUS 2     /* r = hi - lo */
-#define XL_OUTER 3      /* |m| + r */
-#define XL_RHO 4        /* sign(m) min(|m|, r) */
-#define XL_ABS_RHO 5    /* min(|m|, r) */
-#define XL_STRADDLES 6  /* 1 where |m| < r, else 0 */
+#define XL_MIDPOINT 0  /* m = lo + hi */
+#define XL_MAGNITUDE 1 /* |m| */
+#define XL_RADIUS 2    /* r = hi - lo */
+#define XL_OUTER 3     /* |m| + r */
+#define XL_RHO 4       /* sign(m) min(|m|, r) */
+#define XL_ABS_RHO 5   /* min(|m|, r) */
+#define XL_STRADDLES 6 /* 1 where |m| < r, else 0 */
 #define XL_PIECES 7
 
 /* Requires: first and second of `count` limbs, of magnitude below 2**(32 count - 3). With `endpoints` they are lo and
@@ -36,9 +36,11 @@ XL_FUNCTION int64_t xl_interval_pieces(uint32_t *pieces, const uint32_t *first, 
     xl_limbs_select(abs_rho, inside, abs_m, r, count);
     xl_limbs_negate(rho, abs_rho, count, negative);
     for (int32_t j = 0; j < count; ++j)
-        XL_EACH_LANE(w) straddles[j * XL_LANES + w] = j == 0 ? inside[w] & 1 : 0;
+        XL_EACH_LANE(w)
+            straddles[j * XL_LANES + w] = j == 0 ? inside[w] & 1 : 0;
     xl_limbs_sign(wrong, r, count);
-    XL_EACH_LANE(w) invalid += (int64_t)(wrong[w] & 1);
+    XL_EACH_LANE(w)
+        invalid += (int64_t)(wrong[w] & 1);
     return invalid;
 }
 

@@ -49,8 +49,8 @@ XL_FUNCTION void xl_fold8(int8_t residues[XL_LANES], const int32_t sums[XL_LANES
     for (int32_t h = 0; h < 2; ++h) {
         const __m512i low = _mm512_add_epi32(_mm512_loadu_si512(sums + 32 * h), start);
         const __m512i high = _mm512_add_epi32(_mm512_loadu_si512(sums + 32 * h + 16), start);
-        const __m512i folded = _mm512_packus_epi32(_mm512_dpbusd_epi32(bias, low, weights),
-                                                   _mm512_dpbusd_epi32(bias, high, weights));
+        const __m512i folded =
+            _mm512_packus_epi32(_mm512_dpbusd_epi32(bias, low, weights), _mm512_dpbusd_epi32(bias, high, weights));
         half[h] = xl_reduce16_lanes(folded, modulus, inverse);
     }
     const __m512i packed = xl_quarters(_mm512_packus_epi16(half[0], half[1]));
@@ -86,7 +86,8 @@ XL_STAGE void xl_weigh8(uint32_t packed[XL_LANES], int8_t residues[4][XL_LANES],
         const uint32_t *c = constants + 4 * i;
         const __m512i modulus = _mm512_set1_epi32((int32_t)(c[0] * 65537u));
         const __m512i inverse = _mm512_set1_epi32((int32_t)(c[1] * 65537u));
-        const __m512i weight = _mm512_set1_epi16((int16_t)(int32_t)c[2]), bias = _mm512_set1_epi32((int32_t)(c[3] * 65537u));
+        const __m512i weight = _mm512_set1_epi16((int16_t)(int32_t)c[2]),
+                      bias = _mm512_set1_epi32((int32_t)(c[3] * 65537u));
         const __m512i bytes = xl_quarters(_mm512_loadu_si512(residues[i]));
         const __m512i wide[2] = {_mm512_srai_epi16(_mm512_unpacklo_epi8(bytes, bytes), 8),
                                  _mm512_srai_epi16(_mm512_unpackhi_epi8(bytes, bytes), 8)};

@@ -6,12 +6,13 @@
  * Ensures: residues congruent to the integers, in [-offset, modulus - offset). */
 XL_STAGE void xl_centre8(int8_t *XL_RESTRICT residues, const uint16_t *XL_RESTRICT values, uint16_t modulus,
                          uint16_t inverse, uint16_t offset) {
-    XL_EACH_LANE(w) residues[w] = (int8_t)(xl_reduce16(values[w], modulus, inverse) - offset);
+    XL_EACH_LANE(w)
+        residues[w] = (int8_t)(xl_reduce16(values[w], modulus, inverse) - offset);
 }
 
-/* Requires: byte sums of an integer, |sums[w]| <= -start mod modulus ...; constants (modulus, floor(2**16 / modulus),
- * start, fold weights, bias, offset): see `tables.residues8`.
- * Ensures: residues congruent to the integers, in [-offset, modulus - offset). */
+/* Requires: |sums[w]| <= 16 * 4 * 255 * 128; constants (modulus, floor(2**16 / modulus), start, fold weights, bias,
+ * offset), so that 0 <= sums[w] + start < 2**22 and its bytes folded by the weights, with bias, are in [0, 2**16).
+ * Ensures: residues congruent to sums[w] + start + bias - offset, in [-offset, modulus - offset). */
 XL_FUNCTION void xl_fold8(int8_t residues[XL_LANES], const int32_t sums[XL_LANES], XL_GLOBAL const int32_t *constants) {
     uint16_t folded[XL_LANES] XL_ALIGNED;
     xl_dot_fold(folded, sums, constants[2], (uint32_t)constants[3], constants[4]);
@@ -38,7 +39,7 @@ XL_STAGE void xl_limbs_place(uint32_t *XL_RESTRICT limbs, int32_t count, const u
 XL_STAGE void xl_weigh8_one(uint8_t *XL_RESTRICT weighed, const int8_t *XL_RESTRICT residues, uint16_t modulus,
                             uint16_t inverse, int16_t weight, int16_t bias) {
     XL_EACH_LANE(w)
-    weighed[w] = (uint8_t)xl_reduce16((uint16_t)((int16_t)residues[w] * weight + bias), modulus, inverse);
+        weighed[w] = (uint8_t)xl_reduce16((uint16_t)((int16_t)residues[w] * weight + bias), modulus, inverse);
 }
 
 /* Requires: four rows of constants (modulus <= 256, floor(2**16 / modulus), weight, bias), |weight| <= 128, bias the
@@ -52,8 +53,8 @@ XL_FUNCTION void xl_weigh8(uint32_t packed[XL_LANES], int8_t residues[4][XL_LANE
         xl_weigh8_one(weighed[i], residues[i], (uint16_t)c[0], (uint16_t)c[1], (int16_t)(int32_t)c[2], (int16_t)c[3]);
     }
     XL_EACH_LANE(w)
-    packed[w] = (uint32_t)weighed[0][w] | (uint32_t)weighed[1][w] << 8 | (uint32_t)weighed[2][w] << 16 |
-                (uint32_t)weighed[3][w] << 24;
+        packed[w] = (uint32_t)weighed[0][w] | (uint32_t)weighed[1][w] << 8 | (uint32_t)weighed[2][w] << 16 |
+                    (uint32_t)weighed[3][w] << 24;
 }
 
 #endif

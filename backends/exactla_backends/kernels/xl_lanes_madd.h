@@ -15,7 +15,7 @@ XL_FUNCTION XL_VECTOR xl_dot4_madd(XL_VECTOR total, XL_VECTOR even, XL_VECTOR od
 }
 
 XL_STAGE void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int32_t groups, const uint32_t *weights,
-                             int32_t stride) {
+                          int32_t stride) {
     const XL_VECTOR mask = XL_VECTOR_OP(set1_epi16)(255);
     for (int32_t w = 0; w < XL_LANES; w += 2 * XL_VECTOR_LANES) {
         XL_VECTOR total[4][2];
@@ -36,7 +36,7 @@ XL_STAGE void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int3
 }
 
 XL_STAGE void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_LANES], int32_t start, uint32_t weights,
-                             int32_t bias) {
+                          int32_t bias) {
     const XL_VECTOR mask = XL_VECTOR_OP(set1_epi16)(255);
     int32_t sums[XL_LANES];
     for (int32_t w = 0; w < XL_LANES; w += XL_VECTOR_LANES) {
@@ -44,7 +44,8 @@ XL_STAGE void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_LAN
         const XL_VECTOR even = XL_VECTOR_AND(value, mask), odd = XL_VECTOR_OP(srli_epi16)(value, 8);
         XL_VECTOR_STORE(sums + w, xl_dot4_madd(XL_VECTOR_OP(set1_epi32)(bias), even, odd, weights));
     }
-    XL_EACH_LANE(w) folded[w] = (uint16_t)sums[w];
+    XL_EACH_LANE(w)
+        folded[w] = (uint16_t)sums[w];
 }
 
 #include "xl_lanes_common.h"

@@ -5,7 +5,7 @@
 #include <arm_neon.h>
 
 XL_STAGE void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int32_t groups, const uint32_t *weights,
-                             int32_t stride) {
+                          int32_t stride) {
     for (int32_t w = 0; w < XL_LANES; w += 16) {
         int32x4_t total[4][4];
         for (int32_t i = 0; i < 4; ++i)
@@ -26,7 +26,7 @@ XL_STAGE void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int3
 }
 
 XL_STAGE void xl_dot_fold(uint16_t folded[XL_LANES], const int32_t values[XL_LANES], int32_t start, uint32_t weights,
-                             int32_t bias) {
+                          int32_t bias) {
     const int8x16_t weight = vreinterpretq_s8_u32(vdupq_n_u32(weights));
     for (int32_t w = 0; w < XL_LANES; w += 4) {
         const int32x4_t value = vaddq_s32(vld1q_s32(values + w), vdupq_n_s32(start));

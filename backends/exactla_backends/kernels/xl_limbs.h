@@ -1,4 +1,5 @@
-/* Integers of many limbs: two's complement, 32 bits a limb, the lowest first, limb j of lane w at [j * XL_LANES + w]. */
+/* Integers of many limbs: two's complement, 32 bits a limb, the lowest first, limb j of lane w at [j * XL_LANES + w].
+ */
 #ifndef XL_LIMBS_H
 #define XL_LIMBS_H
 
@@ -7,7 +8,8 @@
 /* Ensures: limbs of floor(entry * 2**(shift - exponent of the entry)) modulo 2**(32 count). */
 XL_FUNCTION void xl_limbs_of(uint32_t *limbs, int32_t count, const xl_entries *x, const int64_t shift[XL_LANES]) {
     uint64_t values[XL_LANES] XL_ALIGNED;
-    XL_EACH_LANE(w) values[w] = (x->significand[w] ^ x->negative[w]) - x->negative[w];
+    XL_EACH_LANE(w)
+        values[w] = (x->significand[w] ^ x->negative[w]) - x->negative[w];
     xl_limbs_place(limbs, count, values, x->negative, shift);
 }
 
@@ -27,8 +29,7 @@ XL_STAGE uint64_t xl_may_be_broken(const xl_entries *XL_RESTRICT x, const int64_
 /* Requires: significands below 2**width, bits >= 0.
  * Ensures: the number of lanes whose significand * 2**shift is not an integer below 2**bits: entries that break their
  * scan. */
-XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_LANES], int64_t bits,
-                                    int64_t width) {
+XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_LANES], int64_t bits, int64_t width) {
     int64_t count = 0;
     if (xl_may_be_broken(x, shift, bits, width) == 0)
         return 0;
@@ -46,7 +47,8 @@ XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_
  * Ensures: limbs from..count - 1 continue the sign of limb from - 1. */
 XL_STAGE void xl_limbs_extend(uint32_t *limbs, int32_t from, int32_t count) {
     for (int32_t j = from; j < count; ++j)
-        XL_EACH_LANE(w) limbs[j * XL_LANES + w] = 0u - (limbs[(from - 1) * XL_LANES + w] >> 31);
+        XL_EACH_LANE(w)
+            limbs[j * XL_LANES + w] = 0u - (limbs[(from - 1) * XL_LANES + w] >> 31);
 }
 
 /* Requires: exponent <= 0.
@@ -65,7 +67,8 @@ XL_STAGE void xl_limbs_shift(uint32_t *limbs, int32_t count, const int64_t expon
  * Ensures: result = flip ? -x : x, modulo 2**(32 count); result may be x. */
 XL_STAGE void xl_limbs_negate(uint32_t *result, const uint32_t *x, int32_t count, const uint32_t flip[XL_LANES]) {
     uint32_t carry[XL_LANES];
-    XL_EACH_LANE(w) carry[w] = flip[w] & 1;
+    XL_EACH_LANE(w)
+        carry[w] = flip[w] & 1;
     for (int32_t j = 0; j < count; ++j)
         XL_EACH_LANE(w) {
             const uint32_t limb = (x[j * XL_LANES + w] ^ flip[w]) + carry[w];
@@ -78,7 +81,8 @@ XL_STAGE void xl_limbs_negate(uint32_t *result, const uint32_t *x, int32_t count
  * Ensures: result = x + y modulo 2**(32 count); result may be x or y. */
 XL_STAGE void xl_limbs_add(uint32_t *result, const uint32_t *x, const uint32_t *y, int32_t count) {
     uint32_t carry[XL_LANES];
-    XL_EACH_LANE(w) carry[w] = 0;
+    XL_EACH_LANE(w)
+        carry[w] = 0;
     for (int32_t j = 0; j < count; ++j)
         XL_EACH_LANE(w) {
             const uint32_t partial = x[j * XL_LANES + w] + carry[w];
@@ -92,7 +96,8 @@ XL_STAGE void xl_limbs_add(uint32_t *result, const uint32_t *x, const uint32_t *
  * Ensures: result = x - y modulo 2**(32 count); result may be x or y. */
 XL_STAGE void xl_limbs_subtract(uint32_t *result, const uint32_t *x, const uint32_t *y, int32_t count) {
     uint32_t borrow[XL_LANES];
-    XL_EACH_LANE(w) borrow[w] = 0;
+    XL_EACH_LANE(w)
+        borrow[w] = 0;
     for (int32_t j = 0; j < count; ++j)
         XL_EACH_LANE(w) {
             const uint32_t minuend = x[j * XL_LANES + w];
@@ -107,7 +112,8 @@ XL_STAGE void xl_limbs_subtract(uint32_t *result, const uint32_t *x, const uint3
  * Ensures: less[w] is all ones where x < y, else 0. */
 XL_STAGE void xl_limbs_less(uint32_t less[XL_LANES], const uint32_t *x, const uint32_t *y, int32_t count) {
     uint32_t borrow[XL_LANES];
-    XL_EACH_LANE(w) borrow[w] = 0;
+    XL_EACH_LANE(w)
+        borrow[w] = 0;
     for (int32_t j = 0; j < count; ++j) {
         const uint32_t bias = j == count - 1 ? (uint32_t)1 << 31 : 0; /* orders the signed limb like unsigned ones */
         XL_EACH_LANE(w) {
@@ -116,19 +122,21 @@ XL_STAGE void xl_limbs_less(uint32_t less[XL_LANES], const uint32_t *x, const ui
             borrow[w] = (uint32_t)(partial > minuend) | (uint32_t)(partial - borrow[w] > partial);
         }
     }
-    XL_EACH_LANE(w) less[w] = 0u - borrow[w];
+    XL_EACH_LANE(w)
+        less[w] = 0u - borrow[w];
 }
 
 /* Requires: nothing.
  * Ensures: signs[w] is all ones where x < 0, else 0. */
 XL_FUNCTION void xl_limbs_sign(uint32_t signs[XL_LANES], const uint32_t *x, int32_t count) {
-    XL_EACH_LANE(w) signs[w] = 0u - (x[(count - 1) * XL_LANES + w] >> 31);
+    XL_EACH_LANE(w)
+        signs[w] = 0u - (x[(count - 1) * XL_LANES + w] >> 31);
 }
 
 /* Requires: choice[w] is 0 or all ones.
  * Ensures: result = choice ? x : y. */
-XL_STAGE void xl_limbs_select(uint32_t *result, const uint32_t choice[XL_LANES], const uint32_t *x,
-                                 const uint32_t *y, int32_t count) {
+XL_STAGE void xl_limbs_select(uint32_t *result, const uint32_t choice[XL_LANES], const uint32_t *x, const uint32_t *y,
+                              int32_t count) {
     for (int32_t j = 0; j < count; ++j)
         XL_EACH_LANE(w) {
             const uint32_t other = y[j * XL_LANES + w];

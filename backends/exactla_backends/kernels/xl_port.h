@@ -6,7 +6,7 @@
 #ifndef XL_PORT_H
 #define XL_PORT_H
 
-#if defined(__OPENCL_VERSION__) /* ---- OpenCL C ---- */
+#if defined(__OPENCL_C_VERSION__) /* ---- OpenCL C ---- */
 
 typedef char int8_t;
 typedef uchar uint8_t;
@@ -60,6 +60,9 @@ typedef unsigned long long uint64_t;
 #ifdef __GNUC__
 #define XL_FUNCTION static inline __attribute__((always_inline))
 #define XL_STAGE static __attribute__((noinline, unused))
+#ifndef __clang__
+#define XL_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 #define XL_ALIGNED __attribute__((aligned(64)))
 #else
 #define XL_FUNCTION static inline
@@ -78,11 +81,15 @@ typedef unsigned long long uint64_t;
 #define XL_ALIGNED
 #endif
 
-#define XL_EACH_LANE(w) for (int32_t w = 0; w < XL_LANES; ++w)
+/* Lanes are independent: a pass of such a loop touches no memory that another pass writes. */
+#ifndef XL_INDEPENDENT
+#define XL_INDEPENDENT
+#endif
+#define XL_EACH_LANE(w) XL_INDEPENDENT for (int32_t w = 0; w < XL_LANES; ++w)
 
 /* ---- counting bits ---- */
 
-#if defined(__OPENCL_VERSION__)
+#if defined(__OPENCL_C_VERSION__)
 #define xl_popcount32(x) popcount(x)
 #define xl_popcount64(x) popcount(x)
 #elif defined(__CUDACC_RTC__)

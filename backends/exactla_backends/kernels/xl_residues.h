@@ -14,7 +14,19 @@
 /* Requires: nothing.
  * Ensures: adds 2**(32 count - 1), so that the limbs read as unsigned; a second call takes it off. */
 XL_FUNCTION void xl_limbs_bias(uint32_t *limbs, int32_t count) {
-    XL_EACH_LANE(w) limbs[(count - 1) * XL_LANES + w] ^= (uint32_t)1 << 31;
+    XL_EACH_LANE(w)
+        limbs[(count - 1) * XL_LANES + w] ^= (uint32_t)1 << 31;
+}
+
+/* Requires: blocks > 0.
+ * Ensures: shift = 64 * powers + what shift becomes, in [0, 64) unless it was negative; powers < blocks, which holds by
+ * itself for entries that do not break their scan. */
+XL_FUNCTION void xl_split_shift(int64_t shift[XL_LANES], uint32_t powers[XL_LANES], int64_t blocks) {
+    XL_EACH_LANE(w) {
+        const int64_t power = shift[w] < 0 ? 0 : shift[w] >> 6;
+        powers[w] = (uint32_t)(power < blocks ? power : blocks - 1);
+        shift[w] -= 64 * (int64_t)powers[w];
+    }
 }
 
 /* Residues modulo four moduli up to 256.
@@ -22,7 +34,7 @@ XL_FUNCTION void xl_limbs_bias(uint32_t *limbs, int32_t count) {
  * (modulus, floor(2**16 / modulus), start, fold weights, bias, offset, 0, 0) and of `count` weights.
  * Ensures: residues[i][w] congruent to the integer, in [-offset, modulus - offset). */
 XL_STAGE void xl_residues8(int8_t residues[4][XL_LANES], const uint32_t *limbs, int32_t count,
-                              XL_GLOBAL const int32_t *constants, XL_GLOBAL const uint32_t *weights) {
+                           XL_GLOBAL const int32_t *constants, XL_GLOBAL const uint32_t *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     xl_dot_rows(sums, limbs, count, weights, count);
     for (int32_t i = 0; i < 4; ++i)
@@ -31,12 +43,12 @@ XL_STAGE void xl_residues8(int8_t residues[4][XL_LANES], const uint32_t *limbs, 
 
 /* Residues modulo two moduli up to 2**16, as digits: residue = 256 * high + low.
  * Requires: biased limbs; for each modulus a row of XL_RESIDUE_FIELDS constants (modulus, floor(2**32 / modulus),
- * start, lift, offset, 0, 0, 0) and two rows, high and low, of `count` weights. `powers` is null, or `blocks` powers
- * 2**(64 i) for each modulus, block[w] < blocks selecting the one that the integer is to be multiplied by.
+ * start, lift, offset, 0, 0, 0) and two rows, high and low, of `count` weights. `powers` holds `blocks` powers 2**(64
+ * i) for each modulus, and where there are any, block[w] < blocks is the i of the one that multiplies the integer.
  * Ensures: 256 * digits[2 i][w] + digits[2 i + 1][w] congruent to the integer, in [-offset, modulus - offset). */
 XL_STAGE void xl_residues16(int8_t digits[4][XL_LANES], const uint32_t *limbs, int32_t count,
-                               XL_GLOBAL const uint32_t *constants, XL_GLOBAL const uint32_t *weights,
-                               XL_GLOBAL const uint32_t *powers, int32_t blocks, const uint32_t block[XL_LANES]) {
+                            XL_GLOBAL const uint32_t *constants, XL_GLOBAL const uint32_t *weights,
+                            XL_GLOBAL const uint32_t *powers, int32_t blocks, const uint32_t block[XL_LANES]) {
     uint32_t residue[2][XL_LANES] XL_ALIGNED;
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     for (int32_t first = 0; first < count; first += XL_CHUNK_LIMBS) {
@@ -56,7 +68,7 @@ XL_STAGE void xl_residues16(int8_t digits[4][XL_LANES], const uint32_t *limbs, i
     for (int32_t i = 0; i < 2; ++i) {
         XL_GLOBAL const uint32_t *c = constants + i * XL_RESIDUE_FIELDS;
         const uint32_t modulus = c[0], inverse = c[1], offset = c[4];
-        if (powers != 0)
+        if (blocks != 0)
             XL_EACH_LANE(w) {
                 const uint32_t power = powers[i * blocks + (int32_t)block[w]];
                 residue[i][w] = xl_reduce32(residue[i][w] * power, modulus, inverse);

@@ -15,11 +15,12 @@
 #define XL_ZERO 3
 #define XL_ROUND_PAD 2 /* limbs below the number, which are 0 */
 
-/* Magnitudes rounded towards zero, as encodings without sign; `half`, `inexact`, `negative`, `zero` are 0 or 1: the next
- * bit is set, the magnitude is larger, the number is below 0, it is 0. `sticky` is 1 where bits below `half` are set. */
+/* Magnitudes rounded towards zero, as encodings without sign that may pass the largest; the others are 0 or 1:
+ * `next` is the bit below, `sticky` says whether any bit below that is set, `negative` and `zero` what the number is.
+ */
 typedef struct {
     uint64_t truncated[XL_LANES] XL_ALIGNED;
-    uint64_t half[XL_LANES] XL_ALIGNED;
+    uint64_t next[XL_LANES] XL_ALIGNED;
     uint64_t sticky[XL_LANES] XL_ALIGNED;
     uint64_t negative[XL_LANES] XL_ALIGNED;
     uint64_t zero[XL_LANES] XL_ALIGNED;
@@ -98,7 +99,7 @@ XL_STAGE void xl_round_limbs(xl_rounded *XL_RESTRICT result, uint32_t *limbs, in
         const uint64_t back = guard < 64 ? kept << (guard & 63) : 0;
         const int64_t field = unit - least < beyond ? unit - least : beyond;
         result->truncated[w] = ((uint64_t)field << f.fraction_bits) + (kept >> 1);
-        result->half[w] = kept & 1;
+        result->next[w] = kept & 1;
         result->sticky[w] = lead.sticky[w] | (uint64_t)(back != window);
         result->negative[w] = negative[w] & 1;
         result->zero[w] = (uint64_t)(window == 0);
@@ -109,17 +110,17 @@ XL_STAGE void xl_round_limbs(xl_rounded *XL_RESTRICT result, uint32_t *limbs, in
  * Ensures: encodings of the numbers rounded once in that direction: exact zero is +0; overflow is the largest finite
  * value or, outward and to nearest, infinity, NaN where the format has none; -0 only where the format has it. */
 XL_STAGE void xl_encode(uint64_t *XL_RESTRICT encodings, const xl_rounded *XL_RESTRICT x, int64_t rounding,
-                           const xl_format *format) {
+                        const xl_format *format) {
     const xl_format f = *format;
     const uint64_t nearest = (uint64_t)(rounding == XL_NEAREST);
     const uint64_t down = (uint64_t)(rounding == XL_DOWN), up = (uint64_t)(rounding == XL_UP);
     const uint64_t past_largest = f.has_infinity ? f.infinity : f.nan;
     const uint64_t unsigned_nan = (uint64_t)(f.has_infinity == 0), unsigned_zero = (uint64_t)(f.signed_zero == 0);
     XL_EACH_LANE(w) {
-        const uint64_t truncated = x->truncated[w], half = x->half[w], negative = x->negative[w];
-        const uint64_t inexact = half | x->sticky[w] | (uint64_t)(truncated > f.largest);
+        const uint64_t truncated = x->truncated[w], next = x->next[w], negative = x->negative[w];
+        const uint64_t inexact = next | x->sticky[w] | (uint64_t)(truncated > f.largest);
         const uint64_t outward = (down & negative) | (up & (negative ^ 1));
-        const uint64_t away = (nearest & half & (x->sticky[w] | truncated)) | (outward & inexact);
+        const uint64_t away = (nearest & next & (x->sticky[w] | truncated)) | (outward & inexact);
         const uint64_t magnitude = truncated + away;
         const uint64_t over = (uint64_t)(magnitude > f.largest);
         const uint64_t leaves = over & (nearest | outward);

@@ -10,7 +10,7 @@
  * Ensures: classes[0..6][w] = sign, |sign|, infinity, |infinity|, zero, nan, one: `sign` and `infinity` are -1, 0 or 1
  * and 0 for a NaN, `infinity` 0 for a number; `zero` and `nan` are indicators, and `one` is 1. */
 XL_STAGE void xl_classify(int8_t classes[XL_CLASSES][XL_LANES], const uint64_t words[XL_LANES],
-                             const xl_format *format) {
+                          const xl_format *format) {
     const xl_format f = *format;
     const uint64_t is_float = (uint64_t)(f.kind == XL_KIND_FLOAT);
     const uint64_t can_be_infinite = is_float & (uint64_t)f.has_infinity;
@@ -37,7 +37,7 @@ XL_STAGE void xl_classify(int8_t classes[XL_CLASSES][XL_LANES], const uint64_t w
  * Ensures: encodings are the canonical NaN where invalid > 0 or |signs| < terms (and terms > 0), or where terms > 0 and
  * the format has no infinity; else the infinity of the sign of `signs` where terms > 0; else as they were. */
 XL_STAGE void xl_mark(uint64_t encodings[XL_LANES], uint32_t *signs, uint32_t *terms, const uint32_t *invalid,
-                         int32_t count, const xl_format *format) {
+                      int32_t count, const xl_format *format) {
     const xl_format f = *format;
     const uint64_t finite_only = (uint64_t)(f.has_infinity == 0);
     uint32_t negative[XL_LANES], mixed[XL_LANES], some_terms[XL_LANES], some_invalid[XL_LANES];

@@ -57,19 +57,24 @@ def to_integers(limbs: Ints) -> NDArray[Any]:
         for limb in limbs[-2::-1]:
             total = (total << BITS) + limb
         return total
-    count, size = len(limbs), limbs[0].size
-    octets = np.empty((size, count, BITS // 8), np.uint8)
-    flat = limbs.reshape(count, size).T
+    return _integers(_octets(limbs))
+
+
+def _octets(limbs: Ints) -> NDArray[np.uint8]:
+    """Bytes [..., 3 L] of two's complement limbs, the lowest first."""
+    octets = np.empty((*limbs.shape[1:], len(limbs), BITS // 8), np.uint8)
     for i in range(BITS // 8):
-        octets[:, :, i] = (flat >> 8 * i) & 0xFF
-    text, width = octets.tobytes(), count * BITS // 8
-    wrap = np.array(
-        [int.from_bytes(text[i : i + width], "little", signed=True) for i in range(0, size * width, width)] or [],
-        dtype=object,
-    ).reshape(limbs.shape[1:])
-    if all(-(1 << 63) <= v < 1 << 63 for v in wrap.ravel()):
-        return wrap.astype(np.int64)
-    return wrap
+        octets[..., i] = np.moveaxis((limbs >> 8 * i) & 0xFF, 0, -1)
+    return octets.reshape(*limbs.shape[1:], -1)
+
+
+def _integers(octets: NDArray[np.uint8]) -> NDArray[Any]:
+    """The integers of two's complement bytes [..., width]: int64 where all of them fit, else Python integers."""
+    shape, width = octets.shape[:-1], octets.shape[-1]
+    text = octets.tobytes()
+    values = [int.from_bytes(text[i : i + width], "little", signed=True) for i in range(0, len(text), width)]
+    fits = all(-(1 << 63) <= v < 1 << 63 for v in values)
+    return np.array(values, np.int64 if fits else object).reshape(shape)
 
 
 def carry(limbs: Ints) -> Ints:
@@ -102,3 +107,17 @@ def extend(limbs: Ints, count: int) -> Ints:
     wide = np.zeros((count, *limbs.shape[1:]), np.int64)
     wide[: len(limbs)] = limbs
     return wide
+
+
+def to_words(limbs: Ints) -> NDArray[np.uint32]:
+    """Two's complement limbs of 32 bits [words, ...] of signed digits."""
+    octets = _octets(carry(limbs.copy()))
+    words = -(-octets.shape[-1] // 4)
+    sign = (octets[..., -1:] >> 7) * np.uint8(0xFF)
+    padded = np.concatenate([octets, np.repeat(sign, 4 * words - octets.shape[-1], axis=-1)], axis=-1)
+    return np.ascontiguousarray(np.moveaxis(np.ascontiguousarray(padded).view("<u4"), -1, 0)).astype(np.uint32)
+
+
+def from_words(words: NDArray[np.uint32]) -> NDArray[Any]:
+    """The integers of two's complement limbs of 32 bits [..., words]: int64 where all fit, else Python integers."""
+    return _integers(np.ascontiguousarray(words.astype("<u4", copy=False)).view(np.uint8))

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from exactla_backends.kernels import tables
 from numpy.typing import NDArray
 
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat, Format
 from exactla.results import Rounding
+from exactla_backends.kernels import tables
 
 Array = NDArray[Any]
 I64 = ctypes.c_int64
@@ -47,6 +47,10 @@ class _Planes(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), ("plane_stride", I64), ("row_stride", I64), ("depth", I64))
 
 
+class _IntervalSide(ctypes.Structure):
+    _fields_ = (("pieces", ctypes.c_void_p), ("limbs", I64), ("rows", I64), ("depth", I64))
+
+
 class _Results(ctypes.Structure):
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -74,7 +78,7 @@ class _Encodings(ctypes.Structure):
 
 
 class _Exponents(ctypes.Structure):
-    _fields_ = (("rows", ctypes.c_void_p), ("columns", ctypes.c_void_p))
+    _fields_ = (("rows", ctypes.c_void_p), ("columns", ctypes.c_void_p), ("shift", I64))
 
 
 def _pointer(array: Array | None) -> int | None:
@@ -195,6 +199,43 @@ class Kernels:
         )
         return planes, broken, invalid.value
 
+    def interval_integers(
+        self, first: _Operand, second: _Operand, limbs: int, *, endpoints: bool
+    ) -> tuple[Array, int, int]:
+        """Pieces [7, limbs, R, K], and how many entries break their scan, and how many are invalid."""
+        pieces = np.full((7, limbs, first.rows, first.depth), 99, np.uint32)
+        invalid = I64(0)
+        broken = self._call(
+            "interval_integers",
+            ctypes.byref(first),
+            ctypes.byref(second),
+            ctypes.c_int32(endpoints),
+            I64(limbs),
+            ctypes.c_void_p(_pointer(pieces)),
+            I64(0),
+            I64(first.rows),
+            ctypes.byref(invalid),
+        )
+        return pieces, broken, invalid.value
+
+    def hull_excess(self, left: Array, right: Array, base: ResidueBase, octets: int) -> Array:
+        """Planes [2, planes, R, C] of the excess at the lower and the upper end, from the pieces of both sides."""
+        limbs = left.shape[1] + right.shape[1] + 1
+        table = tables.residues8(base, limbs) if octets == 1 else tables.residues16(base, limbs)
+        planes = np.full((2, table.planes, left.shape[2], right.shape[2]), 99, np.int8)
+        sides = [_IntervalSide(_pointer(x), *x.shape[1:]) for x in (left, right)]
+        self._call(
+            "hull_excess",
+            ctypes.byref(sides[0]),
+            ctypes.byref(sides[1]),
+            ctypes.c_int32(octets),
+            ctypes.byref(_residue_table(table)),
+            (_Planes * 2)(*map(_planes, planes)),
+            I64(0),
+            I64(left.shape[2]),
+        )
+        return planes
+
     def classify(self, x: Array, format: Format) -> Array:
         classes = np.full((7, 1, *x.shape), 99, np.int8)
         self._call(
@@ -229,6 +270,7 @@ class Kernels:
         columns: Array,
         format: FloatFormat,
         roundings: Sequence[Rounding],
+        shift: int = 0,
     ) -> list[Array]:
         shape = residues.shape[1:]
         found = [np.full(shape, 99, f"u{format.bits // 8}") for _ in roundings]
@@ -239,7 +281,7 @@ class Kernels:
             "round",
             ctypes.byref(_results(residues)),
             ctypes.byref(_crt_table(tables.crt(base, residues.itemsize))),
-            ctypes.byref(_Exponents(_pointer(rows), _pointer(columns))),
+            ctypes.byref(_Exponents(_pointer(rows), _pointer(columns), shift)),
             ctypes.c_void_p(_pointer(tables.format_table(format))),
             targets,
             I64(len(found)),

@@ -45,34 +45,33 @@ static inline __m512i xl_avx512_reduce64(const __m512i y[4], const xl_lanes8 *c)
     return _mm512_permutexvar_epi32(c->order, _mm512_sub_epi8(r, c->half));
 }
 
-/* The residues of 64 / columns rows from row i on; rows from `rows` on are neither read nor written. */
-static inline void xl_avx512_reduce_rows8(
-    const xl_block *block, int i, int columns, const xl_lanes8 *c, int8_t *residues, int64_t row) {
+/* Reduces the next 64 / columns rows, as far as there are so many. */
+static inline void xl_avx512_reduce_rows8(xl_matrix_reduction *x, int columns, const xl_lanes8 *c) {
     const int groups = columns / 16; /* of 16 sums, in a row */
     __m512i y[4];
     int8_t *to[4];
     for (int g = 0; g < 4; ++g) {
-        const int at = i + g / groups < block->rows ? i + g / groups : block->rows - 1;
-        y[g] = _mm512_loadu_si512(block->sums + at * XL_BLOCK_COLUMNS + g % groups * 16);
-        to[g] = residues + at * row + g % groups * 16;
+        const int i = x->next + g / groups < x->rows ? x->next + g / groups : x->rows - 1;
+        y[g] = _mm512_loadu_si512(x->sums[0] + i * XL_BLOCK_COLUMNS + g % groups * 16);
+        to[g] = x->residues8 + i * x->row + g % groups * 16;
     }
     const __m512i r = xl_avx512_reduce64(y, c);
     _mm_storeu_si128((__m128i *)to[0], _mm512_extracti32x4_epi32(r, 0));
     _mm_storeu_si128((__m128i *)to[1], _mm512_extracti32x4_epi32(r, 1));
     _mm_storeu_si128((__m128i *)to[2], _mm512_extracti32x4_epi32(r, 2));
     _mm_storeu_si128((__m128i *)to[3], _mm512_extracti32x4_epi32(r, 3));
+    x->next += 64 / columns;
 }
 
 /* See `reduce8` of xl_matrix_kernels. */
-static inline void xl_avx512_reduce8(
-    const xl_block *block, const xl_matrix_modulus8 *modulus, int8_t *residues, int64_t row) {
-    const xl_lanes8 c = xl_avx512_lanes8(modulus);
-    if (block->columns == 32)
-        for (int i = 0; i < block->rows; i += 2)
-            xl_avx512_reduce_rows8(block, i, 32, &c, residues, row);
+static inline void xl_avx512_reduce8(xl_matrix_reduction *x) {
+    const xl_lanes8 c = xl_avx512_lanes8(x->modulus8);
+    if (x->columns == 32)
+        while (x->next < x->rows)
+            xl_avx512_reduce_rows8(x, 32, &c);
     else
-        for (int i = 0; i < block->rows; i += 4)
-            xl_avx512_reduce_rows8(block, i, 16, &c, residues, row);
+        while (x->next < x->rows)
+            xl_avx512_reduce_rows8(x, 16, &c);
 }
 
 /* floor(z * reciprocal / 2^32), for every lane. */
@@ -82,26 +81,30 @@ static inline __m512i xl_avx512_mulhi32(__m512i z, __m512i reciprocal) {
     return _mm512_mask_mov_epi32(even, 0xAAAA, odd);
 }
 
-/* See `reduce16` of xl_matrix_kernels. */
-static inline void xl_avx512_reduce16(
-    const xl_block y[3], const xl_matrix_modulus16 *modulus, int16_t *residues, int64_t row) {
+/* Reduces the next row. */
+static inline void xl_avx512_reduce_row16(xl_matrix_reduction *x) {
+    const xl_matrix_modulus16 *modulus = x->modulus16;
     const __m512i m = _mm512_set1_epi32((int)modulus->modulus), half = _mm512_set1_epi32((int)modulus->half);
     const __m512i reciprocal = _mm512_set1_epi32((int)modulus->reciprocal);
-    const __m512i offset = _mm512_set1_epi32((int)modulus->offset);
-    for (int i = 0; i < y->rows; ++i)
-        for (int j = 0; j < y->columns; j += 16) {
-            __m512i high = _mm512_setzero_si512(), low = offset;
-            for (int d = 0; d < 3; ++d) {
-                const __m512i sums = _mm512_loadu_si512(y[d].sums + i * XL_BLOCK_COLUMNS + j);
-                high = _mm512_dpbusd_epi32(high, sums, _mm512_set1_epi32((int)modulus->high[d]));
-                low = _mm512_dpbusd_epi32(low, sums, _mm512_set1_epi32((int)modulus->low[d]));
-            }
-            const __m512i z = _mm512_add_epi32(_mm512_slli_epi32(high, 8), low);
-            __m512i r = _mm512_sub_epi32(z, _mm512_mullo_epi32(xl_avx512_mulhi32(z, reciprocal), m));
-            r = _mm512_min_epu32(r, _mm512_sub_epi32(r, m));
-            _mm256_storeu_si256(
-                (__m256i *)(residues + i * row + j), _mm512_cvtepi32_epi16(_mm512_sub_epi32(r, half)));
+    for (int j = 0; j < x->columns; j += 16) {
+        __m512i high = _mm512_setzero_si512(), low = _mm512_set1_epi32((int)modulus->offset);
+        for (int d = 0; d < 3; ++d) {
+            const __m512i y = _mm512_loadu_si512(x->sums[d] + x->next * XL_BLOCK_COLUMNS + j);
+            high = _mm512_dpbusd_epi32(high, y, _mm512_set1_epi32((int)modulus->high[d]));
+            low = _mm512_dpbusd_epi32(low, y, _mm512_set1_epi32((int)modulus->low[d]));
         }
+        const __m512i z = _mm512_add_epi32(_mm512_slli_epi32(high, 8), low);
+        __m512i r = _mm512_sub_epi32(z, _mm512_mullo_epi32(xl_avx512_mulhi32(z, reciprocal), m));
+        r = _mm512_sub_epi32(_mm512_min_epu32(r, _mm512_sub_epi32(r, m)), half);
+        _mm256_storeu_si256((__m256i *)(x->residues16 + x->next * x->row + j), _mm512_cvtepi32_epi16(r));
+    }
+    ++x->next;
+}
+
+/* See `reduce16` of xl_matrix_kernels. */
+static inline void xl_avx512_reduce16(xl_matrix_reduction *x) {
+    while (x->next < x->rows)
+        xl_avx512_reduce_row16(x);
 }
 
 #endif

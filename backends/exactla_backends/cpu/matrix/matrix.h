@@ -33,7 +33,7 @@ typedef struct {
     uint16_t shift;
 } xl_matrix_modulus8;
 
-/* Constants of a modulus whose residues are 256 * high + low with int8 digits: 2 <= m <= 65280, or m = 65536.
+/* Constants of a modulus whose residues are 256 * high + low with int8 digits: 2 <= m <= 65536.
  * y is 2^16 * y[0] + 2^8 * y[1] + y[2] with biased sums y[0], y[1], y[2] of high-high, mixed and low-low products. */
 typedef struct {
     uint32_t modulus;
@@ -45,8 +45,9 @@ typedef struct {
     uint32_t offset; /* keeps the sum of all byte products in [0, 2^28), removes the biases and adds half, modulo m */
 } xl_matrix_modulus16;
 
-/* One product of a sum of products: left planes [moduli][digits][rows][depth] by packed right planes.
- * Strides are in bytes; digits are the high one and then the low one, and unused by 8-bit moduli. */
+/* One product of a sum of products: left planes [moduli][digits][rows][depth] times packed right planes.
+ * Strides are in bytes; digits are the high one and then the low one, and unused by 8-bit moduli. Rows a multiple of
+ * 2048 bytes apart push each other out of caches: a depth of 64 more is faster. */
 typedef struct {
     const int8_t *left;
     const int8_t *right;
@@ -86,13 +87,14 @@ int xl_matrix_check(const xl_matrix_kernels *kernels);
 /* Bytes of the packed form of one right plane [columns][depth]; packed planes of several moduli follow each other. */
 int64_t xl_matrix_packed_bytes(int64_t columns, int64_t depth);
 
-/* Packs columns [begin, end) of the right plane [columns][depth], held by columns, into its packed form.
+/* Packs columns [begin, end) of a right plane [columns][depth], held by columns, into its packed form.
  * begin is a multiple of XL_MATRIX_COLUMNS, and end too unless it is the number of columns. */
 void xl_matrix_pack(
     const xl_matrix_kernels *kernels, const int8_t *plane, int64_t begin, int64_t end, int64_t depth, int8_t *packed);
 
-/* Bytes of scratch for a tile of this sum of products. */
-int64_t xl_matrix_scratch_bytes(const xl_matrix_kernels *kernels, const xl_matrix_term *terms, int64_t term_count);
+/* Bytes of scratch for tiles of up to so many rows and columns, of residues of one or two digits. Where K is at most
+ * about a thousand and there is one term of one digit, only the first few thousand of them are touched. */
+int64_t xl_matrix_scratch_bytes(const xl_matrix_kernels *kernels, int digits, int64_t rows, int64_t columns);
 
 /* The residues of a tile of the sum of products, for all moduli.
  *

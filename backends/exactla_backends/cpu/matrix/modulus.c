@@ -1,6 +1,9 @@
 /* Constants of the modular reductions. */
 #include "matrix.h"
 
+/* What two digits of 8 bits reach: 256 * 127 + 127. */
+enum { LARGEST_DIGITS = 32639 };
+
 /* 2^exponent (mod m), in [-floor(m / 2), m - floor(m / 2)); 1 stays 1 for m = 2. */
 static int32_t power(unsigned exponent, uint32_t m) {
     uint64_t value = 1;
@@ -44,7 +47,7 @@ int xl_matrix_modulus8_set(xl_matrix_modulus8 *constants, uint32_t m) {
 }
 
 int xl_matrix_modulus16_set(xl_matrix_modulus16 *constants, uint32_t m) {
-    if (m < 2 || (m > 65280 && m != 65536))
+    if (m < 2 || m > 65536)
         return -1;
     const uint32_t half = m / 2;
     constants->modulus = m;
@@ -55,7 +58,8 @@ int xl_matrix_modulus16_set(xl_matrix_modulus16 *constants, uint32_t m) {
     for (unsigned d = 0; d < 3; ++d) {
         uint32_t high = 0, low = 0;
         for (unsigned i = 0; i < 4; ++i) {
-            const int32_t c = power(8 * i + 8 * (2 - d), m);
+            const int32_t centred = power(8 * i + 8 * (2 - d), m);
+            const int32_t c = centred > LARGEST_DIGITS ? centred - (int32_t)m : centred;
             const int32_t c_low = (int8_t)(uint8_t)c;
             low |= (uint32_t)(uint8_t)c_low << 8 * i;
             high |= (uint32_t)(uint8_t)((c - c_low) / 256) << 8 * i;

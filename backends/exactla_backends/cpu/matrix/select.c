@@ -1,18 +1,26 @@
 /* The kernels of this build, and which of them run here. */
-#include "portable.h"
+#include "kernels.h"
 
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__linux__)
-extern const xl_matrix_kernels xl_amx;
-#endif
+extern const xl_matrix_kernels xl_matrix_amx, xl_matrix_avx512_vnni, xl_matrix_avx_vnni, xl_matrix_avx2,
+    xl_matrix_neon_i8mm, xl_matrix_neon_dotprod, xl_matrix_portable;
 
 /* The fastest first. */
 static const xl_matrix_kernels *const all[] = {
-#if defined(__x86_64__) && defined(__linux__)
-    &xl_amx,
+#if defined(__x86_64__)
+#    if defined(__linux__)
+    &xl_matrix_amx,
+#    endif
+    &xl_matrix_avx512_vnni,
+    &xl_matrix_avx_vnni,
+    &xl_matrix_avx2,
 #endif
-    &xl_portable,
+#if defined(__aarch64__) && defined(__linux__) && !defined(__ARM_BIG_ENDIAN)
+    &xl_matrix_neon_i8mm,
+    &xl_matrix_neon_dotprod,
+#endif
+    &xl_matrix_portable,
 };
 
 const xl_matrix_kernels *xl_matrix_listed(int index) {

@@ -1,7 +1,7 @@
 /* Transposes 16 x 16 words of 32 bits with AVX-512: from 16 rows of a plane to the layout of a VNNI operand.
  * To be included between XL_TARGET_BEGIN and XL_TARGET_END with these instructions. */
-#ifndef XL_MATRIX_TRANSPOSE_H
-#define XL_MATRIX_TRANSPOSE_H
+#ifndef XL_MATRIX_AVX512_TRANSPOSE_H
+#define XL_MATRIX_AVX512_TRANSPOSE_H
 
 #include <immintrin.h>
 #include <stdint.h>

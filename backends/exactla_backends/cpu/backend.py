@@ -1,0 +1,288 @@
+"""The CPU backend: the verbs as calls of the native library, on the host memory that it shares with NumPy's backend."""
+
+import ctypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, Tile
+from exactla.core.moduli import ResidueBase
+from exactla.errors import BackendUnavailable
+from exactla.formats import FloatFormat
+from exactla.results import Rounding
+from exactla_backends.cpu.native import library
+from exactla_backends.cpu.native.library import I64, Array, Instructions
+from exactla_backends.cpu.residues import (
+    COLUMNS,
+    DEPTH,
+    OperandPlanes,
+    PendingProduct,
+    ResultPlanes,
+    aligned,
+    padded,
+    residues_of,
+)
+from exactla_backends.kernels import tables
+from exactla_backends.numpy import interval as reference
+from exactla_backends.numpy import limbs as mp
+from exactla_backends.numpy.backend import NumpyBackend
+
+OCTET_LIMIT, DIGITS_LIMIT = 256, 65280
+INSTRUCTIONS = "EXACTLA_CPU_INSTRUCTIONS"
+NONE = 1 << 40
+Planes = PendingProduct | ResultPlanes
+
+
+class CpuBackend(NumpyBackend):
+    """See `exactla.backend.Backend`. EXACTLA_CPU_INSTRUCTIONS forces an instruction set, for tests."""
+
+    name = "cpu"
+    engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
+
+    def __init__(self) -> None:
+        forced = os.environ.get(INSTRUCTIONS) or None
+        try:
+            self._native = Instructions(library.load(), forced)
+        except OSError as error:
+            known = ", ".join(f"{name}{'' if runs else ' (not here)'}" for name, runs in library.listed())
+            raise BackendUnavailable(f"{error}; this build has {known}") from error
+
+    def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
+        planes = len(base.moduli) * _octets(base)
+        depth = padded(tile.depth, DEPTH)
+        # the right side is held in two forms while it is packed
+        operands = (tile.left_stacks * tile.rows + 2 * tile.right_stacks * padded(tile.columns, COLUMNS)) * depth
+        results = tile.pairs * tile.rows * padded(tile.columns, COLUMNS)
+        # a single product is rounded tile by tile; sums of groups are made from whole planes
+        whole = 0 if groups == 1 and pieces <= 2 else (groups + 2) * results * planes
+        return pieces * operands * planes + whole + results * 16
+
+    def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
+        return self._native.call("check") == 1
+
+    def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
+        return [self._scan(side) for side in sides]
+
+    def _scan(self, operands: Sequence[Operand]) -> Scanned:
+        stacks, rows, _ = operands[0].shape
+        lowest, highest = np.full((2, stacks, rows), [[[NONE]], [[-NONE]]], np.int64)
+        nonfinite = 0
+        for x in operands:
+            stack = _stack(x)
+            nonfinite += self._native.call(
+                "scan", ctypes.byref(stack), _pointer(lowest), _pointer(highest), I64(0)
+            )
+        empty = highest == -NONE
+        lowest[empty] = highest[empty] = 0
+        bits = int((highest - lowest).max(initial=0))
+        scanned = tuple(replace(x, exponents=lowest, bits=bits) for x in operands)
+        return Scanned(scanned, bits, nonfinite == 0)
+
+    def residues(self, operand: Operand, base: ResidueBase, engine: Engine) -> tuple[OperandPlanes, "int | _Invalid"]:
+        if isinstance(operand.buffer, _Piece):
+            return operand.buffer.residues(self._native, base)
+        octets = _octets(base)
+        stacks, rows, depth = operand.shape
+        planes = aligned((stacks, len(base.moduli) * octets, rows, padded(depth, DEPTH)))
+        broken = self._native.call(
+            "residues",
+            ctypes.byref(_stack(operand)),
+            ctypes.byref(_residue_table(operand, base)),
+            I64(octets),
+            ctypes.byref(library.plane_stack(planes)),
+            I64(0),
+        )
+        return OperandPlanes(self._native, planes, rows), broken
+
+    def multiply(
+        self,
+        terms: Sequence[tuple[int, OperandPlanes, OperandPlanes]],
+        pairs: Pairs,
+        base: ResidueBase,
+        engine: Engine,
+    ) -> Planes:
+        left, right = (np.array(index, np.int64) for index in pairs)
+        return PendingProduct(self._native, tuple(terms), (left, right), base, _octets(base))
+
+    def combine(self, terms: Sequence[tuple[int, Planes]], base: ResidueBase) -> Planes:
+        found = [residues_of(planes) for _, planes in terms]
+        result = ResultPlanes(aligned(found[0].planes.shape, found[0].planes.dtype.type), found[0].columns)
+        signs = np.array([sign for sign, _ in terms], np.int64)
+        stacks = (library.ResultStack * len(found))(*(library.result_stack(x.planes, x.columns) for x in found))
+        self._native.call(
+            "combine",
+            ctypes.byref(library.result_stack(result.planes, result.columns)),
+            stacks,
+            _pointer(signs),
+            I64(len(found)),
+            I64(len(result.planes)),
+            ctypes.byref(library.crt_table(base, _octets(base))),
+            I64(0),
+        )
+        return result
+
+    def integers(self, planes: Planes, base: ResidueBase) -> Array:
+        found = residues_of(planes)
+        pairs, _, rows, _ = found.planes.shape
+        count = tables.crt(base, _octets(base)).limbs
+        limbs = np.empty((pairs, rows, found.columns, count), np.uint32)
+        self._native.call(
+            "integers",
+            ctypes.byref(library.result_stack(found.planes, found.columns)),
+            I64(pairs),
+            ctypes.byref(library.crt_table(base, _octets(base))),
+            _pointer(limbs),
+            I64(0),
+        )
+        return mp.from_words(limbs)
+
+    def round(
+        self,
+        planes: Planes,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[Array, ...]:
+        left, right, pairs, shift = exponents
+        shape = planes.shape if isinstance(planes, PendingProduct) else (
+            len(planes.planes),
+            planes.planes.shape[2],
+            planes.columns,
+        )
+        results = tuple(self.allocate(shape, format) for _ in roundings)
+        if 0 in shape:
+            return results
+        rows, columns = (np.ascontiguousarray(x.exponents) for x in (left, right))
+        job = library.rounding_job(base, _octets(base), format, (rows, columns, shift), results, roundings)
+        if isinstance(planes, PendingProduct):
+            self._native.call("multiply_round", ctypes.byref(planes.product), ctypes.byref(job), I64(0))
+        else:
+            index = [np.array(i, np.int64) for i in pairs]
+            self._native.call(
+                "round",
+                ctypes.byref(library.result_stack(planes.planes, planes.columns)),
+                *map(_pointer, index),
+                I64(shape[0]),
+                ctypes.byref(job),
+                I64(0),
+            )
+        return results
+
+    def total(self, counts: Sequence["int | _Invalid"]) -> int:
+        return sum(int(count) for count in counts)
+
+    def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
+        pair = _Intervals(first, second, endpoints)
+        bits = max(first.bits, second.bits) + reference.EXTRA_BITS
+        pieces = [replace(first, buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)]
+        return IntervalPieces(*pieces, invalid=_Invalid(pair))
+
+    def hull_excess(
+        self, left: IntervalPieces, right: IntervalPieces, pairs: Pairs, base: ResidueBase
+    ) -> tuple[Planes, Planes]:
+        sides = [_reference_pieces(pieces) for pieces in (left, right)]
+        low, high = reference.hull_excess(sides[0], sides[1], pairs, base)
+        return self._result_planes(low, base), self._result_planes(high, base)
+
+    def _result_planes(self, residues: Array, base: ResidueBase) -> ResultPlanes:
+        moduli, pairs, rows, columns = residues.shape
+        planes = aligned((pairs, moduli, rows, padded(columns, COLUMNS)), np.int8 if _octets(base) == 1 else np.int16)
+        planes[..., :columns] = residues.swapaxes(0, 1)
+        return ResultPlanes(planes, columns)
+
+
+def _octets(base: ResidueBase) -> int:
+    return 1 if max(base.moduli) <= OCTET_LIMIT else 2
+
+
+def _pointer(array: Array) -> ctypes.c_void_p:
+    return ctypes.c_void_p(library.pointer(array))
+
+
+def _stack(operand: Operand) -> ctypes.Structure:
+    buffer = operand.buffer if operand.format is not None else mp.to_words(operand.buffer)
+    exponents = None if operand.exponents is None else np.ascontiguousarray(operand.exponents)
+    return library.stack(buffer, operand.format, exponents, operand.bits)
+
+
+def _residue_table(operand: Operand, base: ResidueBase) -> ctypes.Structure:
+    octets = _octets(base)
+    limbs = tables.limbs_for(operand.bits)
+    if octets == 2 and operand.format is not None:
+        return library.residue_table(base, 0, octets, operand.bits)
+    return library.residue_table(base, limbs, octets, None)
+
+
+@dataclass
+class _Intervals:
+    """Intervals whose pieces become residues all at once, when the first of them is asked for."""
+
+    first: Operand
+    second: Operand
+    endpoints: bool
+    invalid: int | None = None
+    _planes: dict[ResidueBase, tuple[list[OperandPlanes], int]] = field(default_factory=dict)
+
+    def planes(self, native: Instructions, base: ResidueBase) -> tuple[list[OperandPlanes], int]:
+        """Residues of the seven pieces, and the count of entries that break their scan."""
+        if base not in self._planes:
+            self._planes[base] = self._convert(native, base)
+        return self._planes[base]
+
+    def _convert(self, native: Instructions, base: ResidueBase) -> tuple[list[OperandPlanes], int]:
+        octets = _octets(base)
+        stacks, rows, depth = self.first.shape
+        shape = (stacks, len(base.moduli) * octets, rows, padded(depth, DEPTH))
+        planes = [aligned(shape) for _ in range(7)]
+        limbs = tables.limbs_for(max(self.first.bits, self.second.bits) + 4)
+        targets = (library.PlaneStack * 7)(*map(library.plane_stack, planes))
+        invalid = I64(0)
+        broken = native.call(
+            "interval_residues",
+            ctypes.byref(_stack(self.first)),
+            ctypes.byref(_stack(self.second)),
+            I64(self.endpoints),
+            ctypes.byref(library.residue_table(base, limbs, octets, None)),
+            I64(octets),
+            targets,
+            ctypes.byref(invalid),
+            I64(0),
+        )
+        self.invalid = invalid.value
+        return [OperandPlanes(native, x, rows) for x in planes], broken
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One piece of intervals, as an operand's buffer."""
+
+    intervals: _Intervals
+    number: int
+
+    def residues(self, native: Instructions, base: ResidueBase) -> tuple[OperandPlanes, int]:
+        planes, broken = self.intervals.planes(native, base)
+        return planes[self.number], broken if self.number == 0 else 0
+
+
+@dataclass(frozen=True)
+class _Invalid:
+    """The count of invalid intervals, known once their residues are."""
+
+    intervals: _Intervals
+
+    def __int__(self) -> int:
+        if self.intervals.invalid is None:
+            r = _reference_of(self.intervals).r.buffer
+            self.intervals.invalid = int(np.count_nonzero(r[-1] < 0))
+        return self.intervals.invalid
+
+
+def _reference_of(intervals: _Intervals) -> IntervalPieces:
+    return reference.interval_pieces(intervals.first, intervals.second, endpoints=intervals.endpoints)
+
+
+def _reference_pieces(pieces: IntervalPieces) -> IntervalPieces:
+    return _reference_of(pieces.m.buffer.intervals)

@@ -1,0 +1,17 @@
+/* The table of the kernels that are compiled for XL_TARGET, as kernels/host.c is. */
+#include "kernel_set.h"
+
+extern const xl_kernel_set XL_ENTRY(kernel_set);
+
+const xl_kernel_set XL_ENTRY(kernel_set) = {
+    .scan = XL_ENTRY(scan),
+    .first_nonfinite = XL_ENTRY(first_nonfinite),
+    .residues8 = XL_ENTRY(residues8),
+    .residues16 = XL_ENTRY(residues16),
+    .interval_residues = XL_ENTRY(interval_residues),
+    .classify = XL_ENTRY(classify),
+    .integers = XL_ENTRY(integers),
+    .round = XL_ENTRY(round),
+    .mark = XL_ENTRY(mark),
+    .combine = XL_ENTRY(combine),
+};

@@ -1,0 +1,23 @@
+/* The elementwise kernels of one instruction set, as a table of functions; see kernels/xl_host.h. */
+#ifndef XL_KERNEL_SET_H
+#define XL_KERNEL_SET_H
+
+#include "xl_host.h"
+
+typedef struct {
+    int64_t (*scan)(const xl_operand *, int64_t, int64_t, int64_t *, int64_t *);
+    int64_t (*first_nonfinite)(const xl_operand *, int64_t, int64_t);
+    int64_t (*residues8)(const xl_operand *, const xl_residue_table *, const xl_planes *, int64_t, int64_t);
+    int64_t (*residues16)(const xl_operand *, const xl_residue_table *, const xl_planes *, int64_t, int64_t);
+    int64_t (*interval_residues)(const xl_operand *, const xl_operand *, int32_t, int32_t, const xl_residue_table *,
+                                 const xl_planes *, int64_t, int64_t, int64_t *);
+    void (*classify)(const xl_operand *, const xl_planes *, int64_t, int64_t);
+    int64_t (*integers)(const xl_results *, const xl_crt_table *, uint32_t *, int64_t, int64_t, int64_t, int64_t);
+    int64_t (*round)(const xl_results *, const xl_crt_table *, const xl_exponents *, const int64_t *,
+                     const xl_encodings *, int64_t, int64_t, int64_t);
+    int64_t (*mark)(const xl_results[3], const xl_crt_table *, const int64_t *, const xl_encodings *, int64_t,
+                    int64_t);
+    void (*combine)(void *, const xl_results *, const int64_t *, int64_t, const xl_crt_table *, int64_t, int64_t);
+} xl_kernel_set;
+
+#endif

@@ -1,0 +1,117 @@
+/* What Python calls: loops over stacks of matrices, tiles and threads around the kernels.
+ *
+ * Nothing here keeps state. A `threads` argument of 0 stands for OpenMP's own number; small work runs on the caller's
+ * thread. Functions that return int64_t return a count, or 0, or XL_OUT_OF_MEMORY.
+ */
+#ifndef XL_NATIVE_H
+#define XL_NATIVE_H
+
+#include "../matrix/matrix.h"
+#include "kernel_set.h"
+
+/* Kernels that work together on one CPU. */
+typedef struct {
+    const char *name;
+    const xl_matrix_kernels *matrix;
+    const xl_kernel_set *elements;
+} xl_instructions;
+
+/* A stack of matrices: matrix s starts s * stride bytes after the first, and its exponents `rows` entries later. */
+typedef struct {
+    xl_operand first;
+    int64_t stacks, stride;
+} xl_stack;
+
+/* Residues of a stack: matrix s starts s * stride bytes after the first. */
+typedef struct {
+    xl_planes first;
+    int64_t stride;
+} xl_plane_stack;
+
+/* A term of a sum of products: residues of two stacks, the right one packed. */
+typedef struct {
+    xl_matrix_term first;
+    int64_t left_stride, right_stride;
+} xl_product_term;
+
+/* Sums of products of pairs of matrices. */
+typedef struct {
+    const xl_product_term *terms;
+    int64_t term_count;
+    const int64_t *left, *right; /* the matrices of each pair */
+    int64_t pairs, rows, columns;
+    int64_t moduli, octets;      /* octets: 1, or 2 for moduli of two digits */
+    const void *constants;       /* xl_matrix_modulus8 or xl_matrix_modulus16, one a modulus */
+} xl_product;
+
+/* Where the residues of results go: pair t starts t * pair_stride bytes after the first. */
+typedef struct {
+    xl_results first;
+    int64_t pair_stride;
+} xl_result_stack;
+
+/* How integers become encodings. */
+typedef struct {
+    const xl_crt_table *crt;
+    const int64_t *format;
+    const int64_t *left_exponents, *right_exponents; /* [stacks][rows], [stacks][columns] */
+    int64_t shift;
+    const xl_encodings *encodings; /* of pair 0; pair t starts t * pair_stride bytes later */
+    int64_t pair_stride, count;
+} xl_rounding_job;
+
+/* The instruction sets of this build, the preferred one first; null past the last. `runs_here` is 0 or 1. */
+const char *xl_native_listed(int64_t index, int64_t *runs_here);
+
+/* The instructions of that name, or the fastest that run here for null; null where they cannot run. */
+const xl_instructions *xl_native_select(const char *name);
+
+/* Fills the constants of the matrix kernels for moduli of `octets` bytes, one record after the other; returns the bytes
+ * that they take, without writing where `constants` is null, or -1 where a modulus is out of range. */
+int64_t xl_native_constants(const uint32_t *moduli, int64_t count, int64_t octets, void *constants);
+
+/* Ensures: as xl_host.h's scan, for all rows of the stack. */
+int64_t xl_native_scan(const xl_instructions *set, const xl_stack *x, int64_t *lowest, int64_t *highest,
+                       int64_t threads);
+
+/* Ensures: planes as xl_host.h's residues8 or residues16; returns how many entries break their scan. */
+int64_t xl_native_residues(const xl_instructions *set, const xl_stack *x, const xl_residue_table *table,
+                           int64_t octets, const xl_plane_stack *planes, int64_t threads);
+
+/* The same for the pieces of intervals: planes[XL_PIECES]. */
+int64_t xl_native_interval_residues(const xl_instructions *set, const xl_stack *first, const xl_stack *second,
+                                    int64_t endpoints, const xl_residue_table *table, int64_t octets,
+                                    const xl_plane_stack *planes, int64_t *invalid, int64_t threads);
+
+/* The same for the classes of entries: planes[XL_CLASSES], one byte plane each. */
+void xl_native_classify(const xl_instructions *set, const xl_stack *x, const xl_plane_stack *planes);
+
+/* Packs `count` right planes of columns x depth, which follow each other, into `packed`. */
+void xl_native_pack(const xl_instructions *set, const int8_t *planes, int64_t count, int64_t columns, int64_t depth,
+                    int8_t *packed, int64_t threads);
+
+/* Ensures: results of the product; rows are written up to the next multiple of XL_MATRIX_COLUMNS columns. */
+int64_t xl_native_multiply(const xl_instructions *set, const xl_product *product, const xl_result_stack *results,
+                           int64_t threads);
+
+/* Ensures: encodings of the product, whose residues never leave a tile. */
+int64_t xl_native_multiply_round(const xl_instructions *set, const xl_product *product, const xl_rounding_job *job,
+                                 int64_t threads);
+
+/* Ensures: encodings of results; left and right as in xl_product. */
+int64_t xl_native_round(const xl_instructions *set, const xl_result_stack *results, const int64_t *left,
+                        const int64_t *right, int64_t pairs, const xl_rounding_job *job, int64_t threads);
+
+/* Ensures: result congruent to the sum over terms of signs[i] * terms[i], all of one shape and layout. */
+int64_t xl_native_combine(const xl_instructions *set, const xl_result_stack *result, const xl_result_stack *terms,
+                          const int64_t *signs, int64_t count, int64_t pairs, const xl_crt_table *table,
+                          int64_t threads);
+
+/* Ensures: two's complement limbs [pairs][rows][columns][table->limbs] of the integers with these residues. */
+int64_t xl_native_integers(const xl_instructions *set, const xl_result_stack *results, int64_t pairs,
+                           const xl_crt_table *table, uint32_t *limbs, int64_t threads);
+
+/* Whether the matrix kernels are right on extreme residues and on the longest sums: 1 or 0, or XL_OUT_OF_MEMORY. */
+int64_t xl_native_check(const xl_instructions *set);
+
+#endif

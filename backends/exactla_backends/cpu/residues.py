@@ -1,0 +1,143 @@
+"""Residues as the CPU backend holds them: of operands, in byte planes; of results, perhaps not yet computed.
+
+A product that is only to be rounded never needs its residues as a whole, so it is kept as a `PendingProduct`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from exactla.core.moduli import ResidueBase
+from exactla_backends.cpu.native import library
+from exactla_backends.cpu.native.library import Array, Instructions
+
+DEPTH, COLUMNS, ALIGNMENT = 64, 16, 64
+"""Paddings of the matrix kernels, XL_MATRIX_*."""
+
+
+def padded(n: int, multiple: int) -> int:
+    """`n` rounded up to a multiple."""
+    return -(-n // multiple) * multiple
+
+
+def aligned(shape: Sequence[int], dtype: type = np.int8) -> Array:
+    """An uninitialised array that starts at a multiple of ALIGNMENT bytes."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    whole = np.empty(size + ALIGNMENT, np.uint8)
+    start = -whole.ctypes.data % ALIGNMENT
+    return whole[start : start + size].view(dtype).reshape(shape)
+
+
+@dataclass(frozen=True)
+class OperandPlanes:
+    """Residues of an operand: bytes [S, planes, R, K padded], and as the right side of products packed."""
+
+    instructions: Instructions
+    planes: Array
+    rows: int
+
+    @cached_property
+    def packed(self) -> Array:
+        """Bytes [S, planes, packed] in the order that the matrix kernels read."""
+        stacks, planes, rows, depth = self.planes.shape
+        packed = aligned((stacks, planes, padded(rows, COLUMNS) * depth))
+        self.instructions.call(
+            "pack",
+            library.Pointer(library.pointer(self.planes)),
+            library.I64(stacks * planes),
+            library.I64(rows),
+            library.I64(depth),
+            library.Pointer(library.pointer(packed)),
+            library.I64(0),
+        )
+        return packed
+
+
+Term = tuple[int, OperandPlanes, OperandPlanes]
+
+
+@dataclass(frozen=True)
+class PendingProduct:
+    """A sum of products that has not been computed yet: residues on demand, or encodings without them."""
+
+    instructions: Instructions
+    terms: tuple[Term, ...]
+    pairs: tuple[Array, Array]
+    base: ResidueBase
+    octets: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """[T, R, C]."""
+        _, left, right = self.terms[0]
+        return len(self.pairs[0]), left.rows, right.rows
+
+    @cached_property
+    def product(self) -> library.ctypes.Structure:
+        """The product as the native library takes it."""
+        terms = (library.Term * len(self.terms))(*(self._term(*term) for term in self.terms))
+        constants = library.product_constants(self.base, self.octets)
+        pairs, rows, columns = self.shape
+        return library.keep(
+            library.Product(
+                library.ctypes.addressof(terms),
+                len(terms),
+                library.pointer(self.pairs[0]),
+                library.pointer(self.pairs[1]),
+                pairs,
+                rows,
+                columns,
+                len(self.base.moduli),
+                self.octets,
+                library.pointer(constants),
+            ),
+            terms,
+            constants,
+            self,
+        )
+
+    def _term(self, sign: int, left: OperandPlanes, right: OperandPlanes) -> library.ctypes.Structure:
+        a, b = left.planes, right.packed
+        return library.Term(
+            library.pointer(a),
+            library.pointer(b),
+            a.strides[1] * self.octets,
+            a.strides[1],
+            b.strides[1] * self.octets,
+            b.strides[1],
+            a.shape[3],
+            int(sign < 0),
+            a.strides[0],
+            b.strides[0],
+        )
+
+    @cached_property
+    def residues(self) -> "ResultPlanes":
+        """The residues, computed."""
+        pairs, rows, columns = self.shape
+        residues = aligned(
+            (pairs, len(self.base.moduli), rows, padded(columns, COLUMNS)), np.int8 if self.octets == 1 else np.int16
+        )
+        found = ResultPlanes(residues, columns)
+        self.instructions.call(
+            "multiply",
+            library.ctypes.byref(self.product),
+            library.ctypes.byref(library.result_stack(residues, columns)),
+            library.I64(0),
+        )
+        return found
+
+
+@dataclass(frozen=True)
+class ResultPlanes:
+    """Residues of results: [T, P, R, C padded], int8 or int16."""
+
+    planes: Array
+    columns: int
+
+
+def residues_of(planes: PendingProduct | ResultPlanes) -> ResultPlanes:
+    """Residues, computed now where they have not been."""
+    return planes.residues if isinstance(planes, PendingProduct) else planes

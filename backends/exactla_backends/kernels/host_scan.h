@@ -1,0 +1,99 @@
+/* Looks over operands before planning: the entry points scan and first_nonfinite. */
+#ifndef XL_HOST_SCAN_H
+#define XL_HOST_SCAN_H
+
+#include "host_blocks.h"
+#include "xl_scan.h"
+#include "xl_limbs.h"
+
+static void merge_row(const xl_ranges *ranges, int32_t first, int32_t count, int64_t *lowest, int64_t *highest) {
+    int64_t low = *lowest, high = *highest;
+    for (int32_t w = first; w < first + count; ++w) {
+        low = ranges->lowest[w] < low ? ranges->lowest[w] : low;
+        high = ranges->highest[w] > high ? ranges->highest[w] : high;
+    }
+    *lowest = low;
+    *highest = high;
+}
+
+static void merge_block(const xl_ranges *ranges, const xl_block *block, int64_t *lowest, int64_t *highest) {
+    if (block->rows == 1)
+        merge_row(ranges, 0, XL_LANES, lowest + block->row, highest + block->row);
+    else
+        for (int32_t r = 0; r < block->rows; ++r)
+            merge_row(ranges, r * block->count, block->count, lowest + block->row + r, highest + block->row + r);
+}
+
+/* Lanes without an entry look like the integer 0 to the scan. */
+static int64_t scan_words(const xl_operand *operand, int64_t begin, int64_t end, int64_t *lowest, int64_t *highest) {
+    const xl_format format = xl_format_read(operand->format);
+    uint64_t words[XL_TILE_ROWS * XL_LANES] XL_ALIGNED;
+    xl_ranges ranges[XL_TILE_ROWS];
+    int64_t nonfinite = 0;
+    for (int64_t row = begin; row < end; row += xl_tile_rows(operand->depth))
+        for (int64_t first = 0; first < operand->depth; first += XL_LANES) {
+            const xl_tile tile = xl_tile_at(row, end, first, operand->depth);
+            xl_load_tile(words, operand, &tile, format.octets);
+            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
+                const xl_block block = xl_block_of(&tile, i);
+                if (first == 0)
+                    xl_ranges_clear(&ranges[i]);
+                xl_scan(&ranges[i], words + i * XL_LANES, &format);
+                if (!block.last)
+                    continue;
+                merge_block(&ranges[i], &block, lowest, highest);
+                XL_EACH_LANE(w)
+                    nonfinite += ranges[i].nonfinite[w];
+            }
+        }
+    return nonfinite;
+}
+
+static int64_t scan_limbs(const xl_operand *operand, int64_t begin, int64_t end, int64_t *lowest, int64_t *highest) {
+    const int32_t count = (int32_t)operand->limbs;
+    uint32_t *limbs = allocate_lanes(count);
+    uint32_t negative[XL_LANES];
+    xl_ranges ranges;
+    if (limbs == NULL)
+        return XL_OUT_OF_MEMORY;
+    for (int64_t row = begin; row < end; row += xl_tile_rows(operand->depth))
+        for (int64_t first = 0; first < operand->depth; first += XL_LANES) {
+            const xl_tile tile = xl_tile_at(row, end, first, operand->depth);
+            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
+                const xl_block block = xl_block_of(&tile, i);
+                xl_load_limbs(limbs, operand, &block, count);
+                xl_limbs_sign(negative, limbs, count);
+                xl_limbs_negate(limbs, limbs, count, negative);
+                XL_EACH_LANE(w)
+                    ranges.lowest[w] = ranges.highest[w] = 0;
+                for (int32_t j = 0; j < count; ++j)
+                    XL_EACH_LANE(w) {
+                        const uint32_t limb = limbs[j * XL_LANES + w];
+                        ranges.highest[w] = limb ? 32 * j + (int64_t)xl_bit_length(limb) : ranges.highest[w];
+                    }
+                merge_block(&ranges, &block, lowest, highest);
+            }
+        }
+    free(limbs);
+    return 0;
+}
+
+int64_t XL_ENTRY(scan)(const xl_operand *operand, int64_t begin, int64_t end, int64_t *lowest, int64_t *highest) {
+    return operand->limbs ? scan_limbs(operand, begin, end, lowest, highest)
+                          : scan_words(operand, begin, end, lowest, highest);
+}
+
+int64_t XL_ENTRY(first_nonfinite)(const xl_operand *operand, int64_t begin, int64_t end) {
+    const xl_format format = xl_format_read(operand->format);
+    if (format.kind != XL_KIND_FLOAT)
+        return -1;
+    for (int64_t row = begin; row < end; ++row) {
+        const char *from = (const char *)operand->data + row * operand->row_stride;
+        for (int64_t k = 0; k < operand->depth; ++k)
+            if (!xl_is_finite(xl_load(from + k * operand->depth_stride, format.octets), &format))
+                return row * operand->depth + k;
+    }
+    return -1;
+}
+
+#endif
