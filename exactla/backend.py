@@ -27,9 +27,10 @@ Buffer = Any
 
 @dataclass(frozen=True)
 class Operand:
-    """[S, R, K] entries: encodings of a format, or with format None integers made of limbs.
+    """[S, R, K] entries: encodings of a format, or with format None integers in units of 2**exponents[r] (pieces).
 
     After a scan, entry x of row r is an integer times 2**exponents[r], of magnitude below 2**(exponents[r] + bits).
+    Rows that hold nothing but integers of an integer format have exponent 0.
     """
 
     buffer: Buffer
@@ -37,6 +38,7 @@ class Operand:
     shape: tuple[int, int, int]
     exponents: Buffer = None
     bits: int = 0
+    finite: bool = False  # whether the scan found all entries finite
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class IntervalPieces:
     """The integers that interval products are made of, in units of 2**exponent of the row; see `core.interval`.
 
     ``m = lo + hi``, ``r = hi - lo``, ``outer = |m| + r``, ``rho = sign(m) * min(|m|, r)``; `straddles` is 1 where
-    ``0 < |m| < r``, else 0; `invalid` counts the entries with ``r < 0``.
+    ``0 < |m| < r``, else 0; `invalid` counts the entries with ``r < 0``, `broken` those that break their scan.
     """
 
     m: Operand
@@ -93,6 +95,7 @@ class IntervalPieces:
     abs_rho: Operand
     straddles: Operand
     invalid: Buffer
+    broken: Buffer
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,9 @@ class Backend(Protocol):
 
     def block(self, operand: Operand, stacks: slice, rows: slice, depth: slice) -> Operand:
         """A part of an operand and of its exponents, not copied."""
+
+    def repeat(self, operand: Operand, stacks: int) -> Operand:
+        """An operand of one matrix as a stack of it, not copied."""
 
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Buffer:
         """A result of encodings [T, R, C], uninitialised."""

@@ -9,7 +9,7 @@ from exactla import registry, settings
 from exactla.arrays import Source, agree, dtype_format, read
 from exactla.backend import Backend, Operand
 from exactla.core.matmul import Options, Work
-from exactla.errors import NonFiniteError
+from exactla.errors import BackendUnavailable, NonFiniteError, OperandChangedError
 from exactla.formats import FloatFormat, common_format
 from exactla.results import Info
 
@@ -24,7 +24,11 @@ def read_operands(*operands: tuple[Any, str]) -> tuple[Source, ...]:
 def backend_for(source: Source) -> Backend:
     """The backend that the context forces, or the preferred one for the device of an operand."""
     forced = settings.forced_backend.get()
-    return registry.default(source.device_kind) if forced is None else registry.load(forced)
+    if forced is None:
+        return registry.default(source.device_kind)
+    if source.device_kind not in registry.descriptions()[forced].devices:
+        raise BackendUnavailable(f"backend {forced!r} takes no arrays on {source.device_kind!r} devices")
+    return registry.load(forced)
 
 
 def options() -> Options:
@@ -68,7 +72,7 @@ def nonfinite_error(backend: Backend, sources: Iterable[Source], hint: str = "")
         if found:
             index = tuple(int(i) for i in np.unravel_index(min(found), source.shape))
             return NonFiniteError(source.name, index, hint)
-    raise RuntimeError("an operand was found to hold non-finite entries and then not")
+    raise OperandChangedError("an operand was found to hold non-finite entries and then not")
 
 
 def info(backend: Backend, work: Work, hull: Any = None) -> Info:

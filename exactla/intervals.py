@@ -10,6 +10,7 @@ from exactla.arrays import Source
 from exactla.backend import Backend, Operand
 from exactla.core.interval import IntervalMethod, interval_product
 from exactla.core.matmul import NonFinite
+from exactla.errors import OperandChangedError
 from exactla.results import Enclosure, Info
 from exactla.shapes import matmul_layout
 
@@ -34,8 +35,8 @@ def mm_interval(
         The other matrix, of the same library on the same device.
     method : {"sharp", "rump", "hull"}
         The bound. "rump" is Rump's midpoint-radius bound. "sharp" is never wider, and the exact hull except in
-        entries where two intervals meet that both have zero inside, and not as their midpoint. "hull" is the exact hull, at a cost that grows
-        with the number of such meetings.
+        entries where two intervals meet that both have zero inside, and not as their midpoint. "hull" is the exact
+        hull, at a cost that grows with the number of such meetings.
     dtype : dtype, optional
         Floating-point type of the result, by default the operands' common type.
     return_info : bool
@@ -161,6 +162,9 @@ def _check(operands: Sequence[Source]) -> None:
 
 def _side(backend: Backend, operands: Sequence[Source], *, transpose: bool) -> tuple[Operand, Operand]:
     first, second = (calls.parts(backend, x, transpose=transpose)[0] for x in operands)
+    stacks = max(first.shape[0], second.shape[0])
+    # a view gives a repeated matrix once, whatever its partner is
+    first, second = (x if x.shape[0] == stacks else backend.repeat(x, stacks) for x in (first, second))
     return first, second
 
 
@@ -174,4 +178,4 @@ def _invalid_error(backend: Backend, operands: Sequence[Source], endpoints: bool
             if endpoints:
                 return ValueError(f"{first.name}[{where}] is larger than {second.name}[{where}]")
             return ValueError(f"{second.name}[{where}] is negative, and a radius must not be")
-    raise RuntimeError("an interval was found to be invalid and then not")
+    raise OperandChangedError("an interval was found to be invalid and then not")

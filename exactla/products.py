@@ -296,7 +296,7 @@ def _product(
     backend = calls.backend_for(a)
     with backend.scope(a):
         left = calls.parts(backend, a, transpose=False)
-        right = calls.parts(backend, b, transpose=not transposed)
+        right = left if transposed and b is a else calls.parts(backend, b, transpose=not transposed)
         pairing = layout.pairing(left[0].shape[0], right[0].shape[0])
         try:
             buffers, work = rounded_product(

@@ -58,8 +58,24 @@ class BackendStatus:
 @cache
 def descriptions() -> dict[str, BackendDescription]:
     """All descriptions that installed packages publish, by name, the preferred one first."""
-    found = [point.load() for point in metadata.entry_points(group=GROUP)]
-    return {d.name: d for d in sorted(found, key=lambda d: (-d.priority, d.name))}
+    found = [_describe(point) for point in metadata.entry_points(group=GROUP)]
+    return {d.name: d for d in sorted(found, key=lambda d: (d.priority, d.name))[::-1]}
+
+
+def _describe(point: metadata.EntryPoint) -> BackendDescription:
+    """What an entry point publishes; where that is broken, a description that says so."""
+    try:
+        description = point.load()
+        if not isinstance(description, BackendDescription) or description.name != point.name:
+            raise TypeError(f"{point.value} is not the description of a backend named {point.name!r}")
+    except Exception as error:  # another package's fault must not stop the backends that work
+        reason = f"{type(error).__name__}: {error}"
+        return BackendDescription(point.name, (), 0, lambda: reason, lambda: _refuse(point.name, reason))
+    return description
+
+
+def _refuse(name: str, reason: str) -> Backend:
+    raise BackendUnavailable(f"backend {name!r} cannot run here: {reason}")
 
 
 def load(name: str) -> Backend:
@@ -115,6 +131,6 @@ def backends() -> tuple[BackendStatus, ...]:
 def _status(description: BackendDescription) -> BackendStatus:
     try:
         engines = tuple(e.name for e in _load(description).engines)
-    except ImportError as error:
+    except Exception as error:  # a driver may raise anything
         return BackendStatus(description.name, description.devices, False, str(error), ())
     return BackendStatus(description.name, description.devices, True, "", engines)

@@ -103,6 +103,8 @@ def set_workspace_limit(limit: int | None) -> None:
 
 def progress(callback: Progress | None) -> AbstractContextManager[None]:
     """Have `callback(done, total)` called after each block of work inside a ``with`` block."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"progress takes a function of (done, total), got {type(callback).__name__}")
     return _set(progress_callback, callback)
 
 

@@ -129,6 +129,16 @@ def test_an_impossible_product_is_refused_before_anything_is_allocated():
             xl.mm_exact(a.astype(np.int8), np.ones((8, 3), np.int8))
 
 
+@pytest.mark.parametrize("shape", [(0, 5000, 3), (3, 5000, 0), (1, 5000, 0), (0, 5000, 0), (0, 0, 0), (4, 0, 4)])
+def test_an_empty_sum_or_result_needs_no_workspace_for_its_terms(rng, shape):
+    rows, depth, columns = shape
+    a, b = floats(rng, FLOAT64, (rows, depth), 12), floats(rng, FLOAT64, (depth, columns), 12)
+    with xl.workspace_limit(20_000):
+        assert_enclosure(xl.mm_enclose(a, b), a, b, FLOAT64)
+        assert_enclosure(xl.mm_interval(a, np.zeros_like(a), b, np.zeros_like(b), method="hull"), a, b, FLOAT64)
+        assert xl.mm(a + 1j, b).shape == (rows, columns)
+
+
 def test_long_inner_dimensions_are_cut(rng):
     a, b = integers(rng, "int8", (2, 200_000)), integers(rng, "int8", (200_000, 2))
     expected = xl.mm_exact(a, b)

@@ -48,6 +48,14 @@ class Pairing:
     left_index: tuple[int, ...]
     right_index: tuple[int, ...]
 
+    def stacks(self, pairs: int) -> tuple[int, int]:
+        """The most matrices of either side that a block of so many pairs takes."""
+        left = right = 0
+        for start in range(0, len(self.left_index), pairs):
+            i, j, _ = self.block(slice(start, start + pairs))
+            left, right = max(left, i.stop - i.start), max(right, j.stop - j.start)
+        return left, right
+
     def block(self, pairs: slice) -> tuple[slice, slice, Pairs]:
         """The stacks that a range of results needs, and their pairs relative to those."""
         left, right = self.left_index[pairs], self.right_index[pairs]
@@ -74,7 +82,15 @@ class Contraction:
         self.groups = groups
         self.arithmetic = arithmetic
         self.counts: list[Buffer] = []  # entries that broke their scan, summed up at the end of a call
-        self._kept: dict[str, tuple[object, list[Buffer]]] = {}
+        self._kept: dict[str, tuple[object, dict[int, Buffer]]] = {}
+
+    @property
+    def pieces(self) -> int:
+        """Operands of a side that the groups use, at most."""
+        return max(len(self._used("left")), len(self._used("right")))
+
+    def _used(self, name: str) -> set[int]:
+        return {i if name == "left" else j for terms in self.groups for _, i, j in terms}
 
     def tile(self) -> Tile:
         """The sizes of the whole product as one block."""
@@ -103,16 +119,19 @@ class Contraction:
         right = self.backend.block(self.right.scanned, right_stacks, block.columns, none)
         return left, right, pairs, shift
 
-    def _residues(self, name: str, side: Side, stacks: slice, rows: slice, depth: slice) -> list[Buffer]:
+    def _residues(self, name: str, side: Side, stacks: slice, rows: slice, depth: slice) -> dict[int, Buffer]:
         """Residues of a side's pieces; those of the block before are kept, as neighbouring blocks share a side."""
+        used = self._used(name)
+        if self.left is self.right:
+            name = "both"  # a Gram matrix converts a block once where its rows are its columns
         key = (stacks.start, stacks.stop, rows.start, rows.stop, depth.start, depth.stop)
         if name in self._kept and self._kept[name][0] == key:
             return self._kept[name][1]
         self._kept.pop(name, None)
-        planes = []
-        for operand in side.pieces(stacks, rows, depth):
-            plane, count = self.backend.residues(operand, self.arithmetic.base, self.arithmetic.engine)
-            planes.append(plane)
-            self.counts.append(count)
+        planes = {}
+        for number, operand in enumerate(side.pieces(stacks, rows, depth)):
+            if number in used:
+                planes[number], count = self.backend.residues(operand, self.arithmetic.base, self.arithmetic.engine)
+                self.counts.append(count)
         self._kept[name] = (key, planes)
         return planes

@@ -21,10 +21,19 @@ class Output:
     roundings: tuple[Rounding, ...]
 
 
-def plan(contraction: Contraction, pieces: int, limit: int | None) -> Tiling:
-    """Blocks for a contraction; see `planning.tiling`."""
+def plan(contraction: Contraction, limit: int | None, *, special: Contraction | None = None) -> Tiling:
+    """Blocks for a contraction, and for one of special pieces that goes with it; see `planning.tiling`."""
+    both = [contraction] if special is None else [contraction, special]
+    pieces = sum(c.pieces for c in both)
+    groups = sum(len(c.groups) for c in both)
     return tiling(
-        contraction.backend, contraction.arithmetic, contraction.tile(), pieces, len(contraction.groups), limit
+        contraction.backend,
+        contraction.arithmetic,
+        contraction.tile(),
+        contraction.pairing.stacks,
+        pieces,
+        groups,
+        limit,
     )
 
 

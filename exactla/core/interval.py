@@ -69,6 +69,7 @@ class IntervalSide:
     second: Operand
     endpoints: bool
     invalid: list[Buffer] = field(default_factory=list)  # counts of entries with r < 0
+    broken: list[Buffer] = field(default_factory=list)  # counts of entries that break their scan
 
     @property
     def scanned(self) -> Operand:
@@ -85,6 +86,7 @@ class IntervalSide:
     def pieces(self, stacks: slice, rows: slice, depth: slice) -> Sequence[Operand]:
         p = self.intervals(stacks, rows, depth)
         self.invalid.append(p.invalid)
+        self.broken.append(p.broken)
         return [p.m, p.abs_m, p.r, p.outer, p.rho, p.abs_rho, p.straddles]
 
 
@@ -131,9 +133,9 @@ def interval_product(
     terms = (len(groups[_INNER]) + len(groups[_OUTER])) * left[0].shape[2]
     bits = sum_bits(a.bits + EXTRA_BITS, b.bits + EXTRA_BITS, terms)
     contraction = Contraction(backend, sides[0], sides[1], pairing, groups, arithmetic(backend, bits, options.engine))
-    tiling = plan(contraction, PIECES, options.workspace)
+    tiling = plan(contraction, options.workspace)
     results, hull = _evaluate(contraction, sides, format, tiling, method, options)
-    checks = check_operands(backend, contraction, options)
+    checks = check_operands(backend, contraction, options, [count for side in sides for count in side.broken])
     invalid = backend.total([count for side in sides for count in side.invalid])
     work = Work(contraction.arithmetic, tiling, 2 + tiling.passes + checks)
     return IntervalProduct(results[0], results[1], hull, invalid, work)

@@ -67,31 +67,27 @@ def rounded_product(
     OperandChangedError
         An operand was written to between its scan and its conversion.
     """
-    a, b = backend.scan([left, right])
-    special = not (a.finite and b.finite)
-    if special and not propagate:
+    a, *others = backend.scan([left] if right is left else [left, right])
+    b = others[0] if others else a
+    if not (a.finite and b.finite) and not propagate:
         raise NonFinite
     groups = product_groups(len(left), len(right))
     terms = max(map(len, groups)) * left[0].shape[2]
+    left_side = PlainSide(backend, a.operands)
     contraction = Contraction(
         backend,
-        PlainSide(backend, a.operands),
-        PlainSide(backend, b.operands),
+        left_side,
+        PlainSide(backend, b.operands) if others else left_side,
         pairing,
         groups,
         arithmetic(backend, sum_bits(a.bits, b.bits, terms), options.engine),
     )
-    tiling = plan(contraction, max(len(left), len(right)), options.workspace)
-    results = evaluate(
-        contraction,
-        [Output(((1, number),), roundings) for number in range(len(groups))],
-        format,
-        tiling,
-        special=special_contraction(backend, a.operands, b.operands, pairing, groups, options.engine)
-        if special
-        else None,
-        progress=options.progress,
-    )
+    special = None
+    if not (a.finite and b.finite):
+        special = special_contraction(backend, a.operands, b.operands, pairing, groups, options.engine)
+    tiling = plan(contraction, options.workspace, special=special)
+    outputs = [Output(((1, number),), roundings) for number in range(len(groups))]
+    results = evaluate(contraction, outputs, format, tiling, special=special, progress=options.progress)
     syncs = 1 + check_operands(backend, contraction, options)
     return results, Work(contraction.arithmetic, tiling, syncs)
 
@@ -99,7 +95,10 @@ def rounded_product(
 def exact_product(
     backend: Backend, left: Operand, right: Operand, pairing: Pairing, options: Options
 ) -> tuple["np.ndarray[tuple[int, ...], np.dtype[np.generic]]", Work]:
-    """left @ right.T of integer operands on the host, [T, R, C]: int64 where all fit, else Python integers."""
+    """left @ right.T of integer operands, on the host, [T, R, C]: int64 where all fit, else Python integers.
+
+    Rows of integers have exponent 0, so that the sums of the contraction are the entries.
+    """
     a, b = backend.scan([(left,), (right,)])
     contraction = Contraction(
         backend,
@@ -109,7 +108,7 @@ def exact_product(
         [((1, 0, 0),)],
         arithmetic(backend, sum_bits(a.bits, b.bits, left.shape[2]), options.engine),
     )
-    tiling = plan(contraction, 1, options.workspace)
+    tiling = plan(contraction, options.workspace)
     result = np.empty(tiling.shape, np.int64)
     passes = tiling.passes
     for done, block in enumerate(tiling.blocks(), 1):
@@ -123,11 +122,11 @@ def exact_product(
     return result, Work(contraction.arithmetic, tiling, syncs)
 
 
-def check_operands(backend: Backend, contraction: Contraction, options: Options) -> int:
+def check_operands(backend: Backend, contraction: Contraction, options: Options, others: Sequence[Buffer] = ()) -> int:
     """The second check of the operands, that they fitted their scan; returns the host synchronisations it took."""
     if not options.checks:
         return 0
-    changed = backend.total(contraction.counts)
+    changed = backend.total([*contraction.counts, *others])
     if changed:
         raise OperandChangedError(
             f"{changed} entries of the operands changed during the call; was another thread writing to them?"

@@ -43,13 +43,13 @@ class ResidueBase:
 
 
 def residue_base(limit: int, bits: int) -> ResidueBase | None:
-    """The shortest base of moduli up to `limit` that determines integers below 2**bits; None where none is enough.
+    """A short base of moduli up to `limit` that determines integers below 2**bits; None where none is enough.
 
     Moduli are taken greedily from the top, which packs most bits into few of them. Where that runs dry, the largest
     prime powers up to `limit` go furthest: their product, the least common multiple of 1..limit, is divisible by any
     product of pairwise coprime numbers up to `limit`.
     """
-    return _greedy(limit, bits + 3) or _prime_powers(limit, bits + 3)
+    return _greedy(limit, bits + 2) or _prime_powers(limit, bits + 2)
 
 
 @lru_cache(maxsize=1024)

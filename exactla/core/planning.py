@@ -110,8 +110,18 @@ def _check_engine(is_exact: Callable[[Engine, int], bool], backend: str, engine:
         )
 
 
-def tiling(backend: Backend, arithmetic: Arithmetic, tile: Tile, pieces: int, groups: int, limit: int | None) -> Tiling:
+def tiling(
+    backend: Backend,
+    arithmetic: Arithmetic,
+    tile: Tile,
+    stacks: Callable[[int], tuple[int, int]],
+    pieces: int,
+    groups: int,
+    limit: int | None,
+) -> Tiling:
     """The largest blocks whose workspace stays within the limit (bytes; by default a share of the free memory).
+
+    `stacks` tells how many matrices of either side so many pairs take at most.
 
     Raises
     ------
@@ -123,25 +133,26 @@ def tiling(backend: Backend, arithmetic: Arithmetic, tile: Tile, pieces: int, gr
     def needed(t: Tile) -> int:
         return backend.tile_bytes(t, pieces, groups, arithmetic.base, arithmetic.engine)
 
+    if 0 in shape:
+        return Tiling(shape, tile, 0)
     workspace = needed(tile)
     if limit is None and workspace <= SMALL:
         return Tiling(shape, tile, workspace)
     allowed = backend.free_bytes() // FREE_SHARE if limit is None else limit
     while (workspace := needed(tile)) > allowed:
-        smaller = _halve(tile)
+        smaller = _halve(tile, stacks)
         if smaller == tile:
             raise WorkspaceError(workspace, allowed)
         tile = smaller
     return Tiling(shape, tile, workspace)
 
 
-def _halve(tile: Tile) -> Tile:
+def _halve(tile: Tile, stacks: Callable[[int], tuple[int, int]]) -> Tile:
     """Half of the tile: fewer pairs first, then the longer side, the inner dimension where that is longest by far."""
     if tile.pairs > 1:
         pairs = (tile.pairs + 1) // 2
-        return replace(
-            tile, pairs=pairs, left_stacks=min(tile.left_stacks, pairs), right_stacks=min(tile.right_stacks, pairs)
-        )
+        left, right = stacks(pairs)
+        return replace(tile, pairs=pairs, left_stacks=left, right_stacks=right)
     rows, columns, depth = tile.rows, tile.columns, tile.depth
     if depth > 64 * max(rows, columns) or (rows == columns == 1 and depth > 1):
         return replace(tile, depth=(depth + 1) // 2)

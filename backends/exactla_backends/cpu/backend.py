@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, Tile
+from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.core.moduli import ResidueBase
 from exactla.errors import BackendUnavailable
-from exactla.formats import FloatFormat
+from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.results import Rounding
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
@@ -24,10 +24,12 @@ from exactla_backends.cpu.residues import (
     padded,
     residues_of,
 )
+from exactla_backends.host_memory import HostMemory
 from exactla_backends.kernels import tables
 from exactla_backends.numpy import interval as reference
 from exactla_backends.numpy import limbs as mp
-from exactla_backends.numpy.backend import NumpyBackend
+from exactla_backends.numpy import scan as scanning
+from exactla_backends.numpy import special
 
 OCTET_LIMIT, DIGITS_LIMIT = 256, 65280
 INSTRUCTIONS = "EXACTLA_CPU_INSTRUCTIONS"
@@ -35,7 +37,7 @@ NONE = 1 << 40
 Planes = PendingProduct | ResultPlanes
 
 
-class CpuBackend(NumpyBackend):
+class CpuBackend(HostMemory):
     """See `exactla.backend.Backend`. EXACTLA_CPU_INSTRUCTIONS forces an instruction set, for tests."""
 
     name = "cpu"
@@ -68,17 +70,24 @@ class CpuBackend(NumpyBackend):
     def _scan(self, operands: Sequence[Operand]) -> Scanned:
         stacks, rows, _ = operands[0].shape
         lowest, highest = np.full((2, stacks, rows), [[[NONE]], [[-NONE]]], np.int64)
-        nonfinite = 0
-        for x in operands:
-            stack = _stack(x)
-            nonfinite += self._native.call(
-                "scan", ctypes.byref(stack), _pointer(lowest), _pointer(highest), I64(0)
-            )
+        nonfinite = [
+            self._native.call("scan", ctypes.byref(_stack(x)), _pointer(lowest), _pointer(highest), I64(0))
+            for x in operands
+        ]
         empty = highest == -NONE
         lowest[empty] = highest[empty] = 0
         bits = int((highest - lowest).max(initial=0))
-        scanned = tuple(replace(x, exponents=lowest, bits=bits) for x in operands)
-        return Scanned(scanned, bits, nonfinite == 0)
+        scanned = tuple(
+            replace(x, exponents=lowest, bits=bits, finite=not bad) for x, bad in zip(operands, nonfinite, strict=True)
+        )
+        return Scanned(scanned, bits, not any(nonfinite))
+
+    def first_nonfinite(self, operand: Operand) -> int:
+        return scanning.first_nonfinite(operand)
+
+    def first_invalid_interval(self, first: Operand, second: Operand, *, endpoints: bool) -> int:
+        scanned = self._scan((first, second)).operands
+        return reference.first_invalid(scanned[0], scanned[1], endpoints=endpoints)
 
     def residues(self, operand: Operand, base: ResidueBase, engine: Engine) -> tuple[OperandPlanes, "int | _Invalid"]:
         if isinstance(operand.buffer, _Piece):
@@ -147,10 +156,14 @@ class CpuBackend(NumpyBackend):
         roundings: Sequence[Rounding],
     ) -> tuple[Array, ...]:
         left, right, pairs, shift = exponents
-        shape = planes.shape if isinstance(planes, PendingProduct) else (
-            len(planes.planes),
-            planes.planes.shape[2],
-            planes.columns,
+        shape = (
+            planes.shape
+            if isinstance(planes, PendingProduct)
+            else (
+                len(planes.planes),
+                planes.planes.shape[2],
+                planes.columns,
+            )
         )
         results = tuple(self.allocate(shape, format) for _ in roundings)
         if 0 in shape:
@@ -177,8 +190,10 @@ class CpuBackend(NumpyBackend):
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         pair = _Intervals(first, second, endpoints)
         bits = max(first.bits, second.bits) + reference.EXTRA_BITS
-        pieces = [replace(first, buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)]
-        return IntervalPieces(*pieces, invalid=_Invalid(pair))
+        m, abs_m, r, outer, rho, abs_rho, straddles = (
+            replace(first, buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)
+        )
+        return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, invalid=_Invalid(pair), broken=0)
 
     def hull_excess(
         self, left: IntervalPieces, right: IntervalPieces, pairs: Pairs, base: ResidueBase
@@ -186,6 +201,15 @@ class CpuBackend(NumpyBackend):
         sides = [_reference_pieces(pieces) for pieces in (left, right)]
         low, high = reference.hull_excess(sides[0], sides[1], pairs, base)
         return self._result_planes(low, base), self._result_planes(high, base)
+
+    def special_pieces(self, operand: Operand) -> SpecialPieces:
+        return special.special_pieces(operand)
+
+    def mark(
+        self, encodings: Array, special_planes: tuple[Planes, Planes, Planes], base: ResidueBase, format: FloatFormat
+    ) -> None:
+        signed, count, invalid = (self.integers(planes, base) for planes in special_planes)
+        special.mark(encodings, signed, count, invalid, format)
 
     def _result_planes(self, residues: Array, base: ResidueBase) -> ResultPlanes:
         moduli, pairs, rows, columns = residues.shape
@@ -203,15 +227,16 @@ def _pointer(array: Array) -> ctypes.c_void_p:
 
 
 def _stack(operand: Operand) -> ctypes.Structure:
-    buffer = operand.buffer if operand.format is not None else mp.to_words(operand.buffer)
+    is_big = isinstance(operand.format, BigIntegerFormat)
+    buffer = mp.to_words(operand.buffer) if is_big else operand.buffer
     exponents = None if operand.exponents is None else np.ascontiguousarray(operand.exponents)
-    return library.stack(buffer, operand.format, exponents, operand.bits)
+    return library.stack(buffer, None if is_big else operand.format, exponents, operand.bits)
 
 
 def _residue_table(operand: Operand, base: ResidueBase) -> ctypes.Structure:
     octets = _octets(base)
     limbs = tables.limbs_for(operand.bits)
-    if octets == 2 and operand.format is not None:
+    if octets == 2 and not isinstance(operand.format, BigIntegerFormat):
         return library.residue_table(base, 0, octets, operand.bits)
     return library.residue_table(base, limbs, octets, None)
 

@@ -3,6 +3,7 @@
 A product that is only to be rounded never needs its residues as a whole, so it is kept as a `PendingProduct`.
 """
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,14 +76,14 @@ class PendingProduct:
         return len(self.pairs[0]), left.rows, right.rows
 
     @cached_property
-    def product(self) -> library.ctypes.Structure:
+    def product(self) -> ctypes.Structure:
         """The product as the native library takes it."""
         terms = (library.Term * len(self.terms))(*(self._term(*term) for term in self.terms))
         constants = library.product_constants(self.base, self.octets)
         pairs, rows, columns = self.shape
         return library.keep(
             library.Product(
-                library.ctypes.addressof(terms),
+                ctypes.addressof(terms),
                 len(terms),
                 library.pointer(self.pairs[0]),
                 library.pointer(self.pairs[1]),
@@ -98,7 +99,7 @@ class PendingProduct:
             self,
         )
 
-    def _term(self, sign: int, left: OperandPlanes, right: OperandPlanes) -> library.ctypes.Structure:
+    def _term(self, sign: int, left: OperandPlanes, right: OperandPlanes) -> ctypes.Structure:
         a, b = left.planes, right.packed
         return library.Term(
             library.pointer(a),
@@ -123,8 +124,8 @@ class PendingProduct:
         found = ResultPlanes(residues, columns)
         self.instructions.call(
             "multiply",
-            library.ctypes.byref(self.product),
-            library.ctypes.byref(library.result_stack(residues, columns)),
+            ctypes.byref(self.product),
+            ctypes.byref(library.result_stack(residues, columns)),
             library.I64(0),
         )
         return found

@@ -54,6 +54,11 @@ XL_FUNCTION void xl_device_store(XL_GLOBAL uint8_t *to, int64_t octets, uint64_t
         *(XL_GLOBAL uint64_t *)to = word;
 }
 
+/* Ensures: the residue there, of one octet or two. */
+XL_FUNCTION int32_t xl_device_residue(xl_bytes from, int64_t octets) {
+    return octets == 1 ? (int32_t)(int8_t)*from : (int32_t)*(XL_GLOBAL const int16_t *)from;
+}
+
 /* Ensures: encodings row, first + w of an operand, 0 past its end. */
 XL_FUNCTION void xl_device_words(uint64_t words[XL_LANES], xl_bytes data, xl_sizes x, int64_t octets, int64_t row,
                                  int64_t first) {
@@ -326,4 +331,21 @@ XL_KERNEL xl_kernel_mark(xl_bytes signs, xl_bytes terms, xl_bytes invalid, xl_si
     XL_EACH_LANE(w)
         if (first + w < y[XL_DEPTH])
             xl_device_store(at + w * format.octets, format.octets, words[w]);
+}
+
+/* result = sign_x * x + sign_z * z, centred: axis 1 runs over moduli, and y[XL_DEPTH] is the number of entries of a
+ * plane, which follow each other. The signs are 1 or -1; result may be x or z. */
+XL_KERNEL xl_kernel_combine(XL_GLOBAL uint8_t *result, xl_bytes x, int32_t sign_x, xl_bytes z, int32_t sign_z,
+                            xl_sizes y, XL_GLOBAL const uint32_t *constants) {
+    const int64_t first = XL_GLOBAL_INDEX(0) * XL_LANES, p = XL_GLOBAL_INDEX(1), octets = y[XL_OCTETS];
+    XL_GLOBAL const uint32_t *c = constants + p * XL_CRT_FIELDS;
+    if (first >= y[XL_DEPTH] || p >= y[XL_MODULI])
+        return;
+    XL_EACH_LANE(w) {
+        const int64_t at = (p * y[XL_DEPTH] + first + w) * octets;
+        if (first + w < y[XL_DEPTH]) {
+            const int32_t sum = sign_x * xl_device_residue(x + at, octets) + sign_z * xl_device_residue(z + at, octets);
+            xl_device_store(result + at, octets, (uint64_t)xl_centre_sum(sum, c, octets));
+        }
+    }
 }

@@ -156,28 +156,19 @@ XL_FUNCTION void xl_copy(void *to, const void *from, int64_t size) {
         ((char *)to)[i] = ((const char *)from)[i];
 }
 
-/* Ensures: memset(to, 0, size), likewise. */
-XL_FUNCTION void xl_clear(void *to, int64_t size) {
-    static const char zeros[16] = {0};
-    int64_t i = 0;
-    for (; i + 16 <= size; i += 16)
-        memcpy((char *)to + i, zeros, 16);
-    xl_copy((char *)to + i, zeros, size - i);
-}
-
-/* Ensures: the entries of a block go to plane 0 of `planes`, and 0 behind the last entry of a row. */
+/* Ensures: the entries of a block go to a plane, and 0 behind the last entry of a row. */
 XL_FUNCTION void xl_store_plane(const xl_planes *planes, int64_t plane, const int8_t values[XL_LANES],
                                 const xl_block *block) {
-    int8_t *to = planes->data + plane * planes->plane_stride + block->row * planes->row_stride + block->first;
-    if (block->count == XL_LANES) {
+    /* copies, since octets that are stored may lie anywhere, as far as the compiler knows */
+    const int64_t row_stride = planes->row_stride, count = block->count, rows = block->rows;
+    const int64_t behind = block->last ? planes->depth - block->first - count : 0;
+    int8_t *to = planes->data + plane * planes->plane_stride + block->row * row_stride + block->first;
+    if (count == XL_LANES && behind == 0) {
         memcpy(to, values, XL_LANES);
-    } else {
-        for (int32_t r = 0; r < block->rows; ++r)
-            xl_copy(to + r * planes->row_stride, values + r * block->count, block->count);
+        return;
     }
-    if (block->last && planes->depth > block->first + block->count)
-        for (int32_t r = 0; r < block->rows; ++r)
-            xl_clear(to + r * planes->row_stride + block->count, planes->depth - block->first - block->count);
+    for (int64_t r = 0; r < rows; ++r)
+        xl_store_row(to + r * row_stride, values + r * count, count, behind);
 }
 
 /* Requires: octets <= 2.

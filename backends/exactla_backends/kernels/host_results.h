@@ -148,15 +148,14 @@ XL_FUNCTION void combine8(int8_t *to, const xl_results *terms, const int64_t *si
 
 XL_FUNCTION void combine16(char *to, const xl_results *terms, const int64_t *signs, int64_t count, int64_t offset,
                            int64_t columns, const uint32_t *constants) {
-    const uint32_t modulus = constants[0], inverse = constants[1], half = modulus >> 1, bias = constants[3] + half;
     for (int64_t c = 0; c < columns; ++c) {
-        uint32_t sum = bias;
+        int32_t sum = 0;
         int16_t value;
         for (int64_t i = 0; i < count; ++i) {
             memcpy(&value, (const char *)terms[i].data + offset + 2 * c, 2);
-            sum += (uint32_t)((int32_t)signs[i] * value);
+            sum += (int32_t)signs[i] * value;
         }
-        value = (int16_t)((int32_t)xl_reduce32(sum, modulus, inverse) - (int32_t)half);
+        value = (int16_t)xl_centre_sum(sum, constants, 2);
         memcpy(to + 2 * c, &value, 2);
     }
 }

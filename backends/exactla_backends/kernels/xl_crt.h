@@ -66,4 +66,14 @@ XL_STAGE void xl_crt_sum(uint32_t *limbs, int32_t count, const uint32_t *packed,
     }
 }
 
+/* Requires: constants of the modulus for residues of `octets` octets; |sum| <= 2**14 for one, 2**30 for two.
+ * Ensures: congruent to the sum, in [-floor(m / 2), ceil(m / 2)). */
+XL_FUNCTION int32_t xl_centre_sum(int32_t sum, XL_GLOBAL const uint32_t *constants, int64_t octets) {
+    const uint32_t modulus = constants[0], inverse = constants[1], half_modulus = modulus >> 1;
+    const uint32_t biased = (uint32_t)sum + constants[3] + half_modulus;
+    const uint32_t reduced = octets == 1 ? xl_reduce16((uint16_t)biased, (uint16_t)modulus, (uint16_t)inverse)
+                                         : xl_reduce32(biased, modulus, inverse);
+    return (int32_t)(reduced - half_modulus);
+}
+
 #endif

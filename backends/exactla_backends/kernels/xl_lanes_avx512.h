@@ -104,4 +104,17 @@ XL_STAGE void xl_weigh8(uint32_t packed[XL_LANES], int8_t residues[4][XL_LANES],
     }
 }
 
+/* Requires: 0 <= count.
+ * Ensures: as many ones, at most 64. */
+XL_FUNCTION __mmask64 xl_first_lanes(int64_t count) {
+    return count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
+}
+
+XL_FUNCTION void xl_store_row(int8_t *to, const int8_t *from, int64_t count, int64_t behind) {
+    const __m512i values = _mm512_maskz_loadu_epi8(xl_first_lanes(count), from);
+    _mm512_mask_storeu_epi8(to, xl_first_lanes(count + behind), values);
+    for (int64_t k = 64; k < count + behind; k += 64)
+        _mm512_mask_storeu_epi8(to + k, xl_first_lanes(count + behind - k), _mm512_setzero_si512());
+}
+
 #endif

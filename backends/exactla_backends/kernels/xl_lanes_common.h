@@ -57,4 +57,12 @@ XL_FUNCTION void xl_weigh8(uint32_t packed[XL_LANES], int8_t residues[4][XL_LANE
                     (uint32_t)weighed[3][w] << 24;
 }
 
+/* Ensures: to[k] = from[k] for k < count, and 0 for the `behind` entries from there on. */
+XL_FUNCTION void xl_store_row(int8_t *XL_RESTRICT to, const int8_t *XL_RESTRICT from, int64_t count, int64_t behind) {
+    for (int64_t k = 0; k < count; ++k)
+        to[k] = from[k];
+    for (int64_t k = 0; k < behind; ++k)
+        to[count + k] = 0;
+}
+
 #endif

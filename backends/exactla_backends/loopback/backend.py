@@ -48,6 +48,7 @@ class Loopback:
             result = inner(*_unwrap(args), **_unwrap(kwargs))
             return result if method in _FOR_THE_HOST else _wrap(result)
 
+        setattr(self, method, call)  # one function for each method, as a class would have
         return call
 
 

@@ -3,6 +3,8 @@
 from exactla.backend import Backend
 from exactla.registry import BackendDescription
 
+# arrays on a SYCL device are read and written through memory that the host sees
+
 
 def _load() -> Backend:
     from exactla_backends.numpy.backend import NumpyBackend
@@ -10,4 +12,4 @@ def _load() -> Backend:
     return NumpyBackend()
 
 
-DESCRIPTION = BackendDescription(name="numpy", devices=("cpu",), priority=0, missing=lambda: None, load=_load)
+DESCRIPTION = BackendDescription(name="numpy", devices=("cpu", "sycl"), priority=0, missing=lambda: None, load=_load)

@@ -12,11 +12,15 @@ Words = NDArray[np.uint64]
 
 
 class Decoded(NamedTuple):
-    """sign (1 or -1), significand >= 0 and exponent of each entry; a NaN or an infinity has significand 0."""
+    """sign (1 or -1), significand >= 0 and exponent of each entry; a NaN or an infinity has significand 0.
+
+    `special` tells which entries are not finite, None where all are.
+    """
 
     sign: Ints
     significand: Words
     exponent: Ints
+    special: NDArray[np.bool_] | None = None
 
 
 def unsigned(encodings: NDArray[Any]) -> Words:
@@ -42,11 +46,12 @@ def decode(encodings: NDArray[Any], format: Format | None) -> Decoded:
     fraction = words & ((1 << format.fraction_bits) - 1)
     normal = (field != 0).view(np.uint8)
     significand = fraction | np.left_shift(normal, format.fraction_bits, dtype=np.uint64)
-    bad = ~finite(words, format)
-    if bad.any():
-        significand[bad] = 0
+    good = finite(words, format)
+    special = None if good.all() else ~good
+    if special is not None:
+        significand[special] = 0
     sign = 1 - ((words >> (format.bits - 1)) << 1).view(np.int64)
-    return Decoded(sign, significand, np.maximum(field, 1) - (format.bias + format.fraction_bits))
+    return Decoded(sign, significand, np.maximum(field, 1) - (format.bias + format.fraction_bits), special)
 
 
 def _decode_integers(encodings: NDArray[Any], format: IntegerFormat) -> Decoded:

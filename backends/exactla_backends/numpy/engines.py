@@ -30,6 +30,9 @@ DTYPES = {"fp64": np.float64, "fp32": np.float32, "int64": np.int64}
 TOGETHER = 1 << 16
 """Entries up to which all moduli are multiplied by one call."""
 
+COPIES = 22
+"""Times that the rows of an engine's check are repeated."""
+
 UNREDUCED = 512
 """Products that may be summed before a reduction: 2**53 * 512 < 2**63."""
 
@@ -116,7 +119,8 @@ def is_exact(engine: Engine, modulus_limit: int) -> bool:
     depth, extreme = engine.depth(modulus_limit), modulus_limit // 2
     first = [1] + [extreme] * (depth - 1)
     rows = [first, first[::-1], [-x for x in first]]
-    planes = np.array(rows, DTYPES[engine.name])
-    product = np.matmul(planes, planes.T)
+    # repeated, so that a blocked product is what is checked, and copied, so that it is not taken for a symmetric one
+    planes = np.tile(np.array(rows, DTYPES[engine.name]), (COPIES, 1))
+    product = np.matmul(planes, planes.copy().T).astype(np.int64)
     expected = [[sum(x * y for x, y in zip(r, s, strict=True)) for s in rows] for r in rows]
-    return [[int(v) for v in row] for row in product] == expected
+    return bool((product == np.tile(expected, (COPIES, COPIES))).all())

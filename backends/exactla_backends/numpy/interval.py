@@ -11,7 +11,8 @@ from exactla.backend import IntervalPieces, Operand, Pairs
 from exactla.core.moduli import ResidueBase
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import tables
-from exactla_backends.numpy.encodings import Ints, decode
+from exactla_backends.numpy.encodings import Ints
+from exactla_backends.numpy.operands import operand_limbs
 from exactla_backends.numpy.residues import centre, from_limbs
 
 EXTRA_BITS = 2
@@ -21,7 +22,9 @@ def interval_pieces(first: Operand, second: Operand, *, endpoints: bool) -> Inte
     """Pieces of the intervals [first, second], or first -+ second where not `endpoints`."""
     bits = max(first.bits, second.bits) + EXTRA_BITS
     count = mp.count_for(bits)
-    x, y = (mp.carry(operand_limbs(operand, count)) for operand in (first, second))
+    everything = (slice(None),) * 3
+    found = [operand_limbs(operand, everything, count) for operand in (first, second)]
+    x, y = (mp.carry(mp.extend(limbs, count)) for limbs, _ in found)
     m, r = (mp.carry(x + y), mp.carry(y - x)) if endpoints else (mp.carry(2 * x), mp.carry(2 * y))
     abs_m, negative = mp.magnitude(m.copy())
     inside = mp.less(abs_m, r)
@@ -40,6 +43,7 @@ def interval_pieces(first: Operand, second: Operand, *, endpoints: bool) -> Inte
         abs_rho=piece(abs_rho),
         straddles=piece((inside & (abs_m != 0).any(axis=0)).astype(np.int64)[None]),
         invalid=np.count_nonzero(r[-1] < 0),
+        broken=sum(bad for _, bad in found),
     )
 
 
@@ -47,14 +51,6 @@ def first_invalid(first: Operand, second: Operand, *, endpoints: bool) -> int:
     """Position in C order of the first interval with its ends in the wrong order, -1 where there is none."""
     wrong = interval_pieces(first, second, endpoints=endpoints).r.buffer[-1] < 0
     return int(wrong.argmax()) if wrong.any() else -1
-
-
-def operand_limbs(operand: Operand, count: int) -> Ints:
-    """Signed digits [count, S, R, K] of entry / 2**exponent."""
-    if operand.format is None:
-        return mp.extend(operand.buffer[:count], count)
-    decoded = decode(operand.buffer, operand.format)
-    return mp.from_decoded(decoded, decoded.exponent - operand.exponents[:, :, None], count)
 
 
 def hull_excess(

@@ -52,11 +52,13 @@ def from_integers(values: NDArray[np.object_]) -> tuple[Ints, int]:
 
 def to_integers(limbs: Ints) -> NDArray[Any]:
     """The integers of two's complement limbs: int64 where all of them fit, else Python integers."""
-    if len(limbs) * BITS <= 62:
-        total: Ints = limbs[-1].copy()
-        for limb in limbs[-2::-1]:
-            total = (total << BITS) + limb
-        return total
+    low: Ints = np.zeros(limbs.shape[1:], np.int64)
+    for j in range(min(len(limbs), 3)):
+        low += limbs[j] << BITS * j  # modulo 2**64
+    places = [low >> min(BITS * j, 63) for j in range(len(limbs))]
+    fits = [(limb == (v & MASK)).all() for limb, v in zip(limbs[:-1], places, strict=False)]
+    if all(fits) and (limbs[-1] == places[-1]).all():
+        return low
     return _integers(_octets(limbs))
 
 
@@ -65,7 +67,7 @@ def _octets(limbs: Ints) -> NDArray[np.uint8]:
     octets = np.empty((*limbs.shape[1:], len(limbs), BITS // 8), np.uint8)
     for i in range(BITS // 8):
         octets[..., i] = np.moveaxis((limbs >> 8 * i) & 0xFF, 0, -1)
-    return octets.reshape(*limbs.shape[1:], -1)
+    return octets.reshape(*limbs.shape[1:], len(limbs) * BITS // 8)
 
 
 def _integers(octets: NDArray[np.uint8]) -> NDArray[Any]:
@@ -120,4 +122,10 @@ def to_words(limbs: Ints) -> NDArray[np.uint32]:
 
 def from_words(words: NDArray[np.uint32]) -> NDArray[Any]:
     """The integers of two's complement limbs of 32 bits [..., words]: int64 where all fit, else Python integers."""
+    if words.shape[-1] == 1:
+        return words[..., 0].view(np.int32).astype(np.int64)
+    low: Ints = (words[..., 0].astype(np.uint64) | words[..., 1].astype(np.uint64) << np.uint64(32)).view(np.int64)
+    fill = (low >> 63).astype(np.uint32)
+    if (words[..., 2:] == fill[..., None]).all():
+        return low
     return _integers(np.ascontiguousarray(words.astype("<u4", copy=False)).view(np.uint8))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactla.backend import Operand, Scanned
 from exactla.formats import FloatFormat, IntegerFormat
@@ -27,7 +26,9 @@ def scan(operands: Sequence[Operand]) -> Scanned:
     lowest[empty] = 0
     highest[empty] = 0
     bits = int((highest - lowest).max(initial=0))
-    scanned = tuple(replace(x, exponents=lowest, bits=bits) for x in operands)
+    scanned = tuple(
+        replace(x, exponents=lowest, bits=bits, finite=is_finite) for x, is_finite in zip(operands, good, strict=True)
+    )
     return Scanned(scanned, bits, all(good))
 
 
@@ -35,7 +36,7 @@ def _scan_one(operand: Operand, lowest: Ints, highest: Ints) -> bool:
     """Lower `lowest` and raise `highest` by an operand's rows; returns whether all entries are finite."""
     if isinstance(operand.format, FloatFormat):
         return _scan_floats(operand, operand.format, lowest, highest)
-    bits = _limb_bits(operand.buffer) if operand.format is None else _integer_bits(operand)
+    bits = _integer_bits(operand) if isinstance(operand.format, IntegerFormat) else _limb_bits(operand.buffer)
     np.minimum(lowest, 0, out=lowest)
     np.maximum(highest, bits, out=highest)
     return True
@@ -56,7 +57,7 @@ def _scan_floats(operand: Operand, format: FloatFormat, lowest: Ints, highest: I
         # pieces of one long row meet in the same entries
         lowest[part] = np.minimum(lowest[part], bottom.min(axis=2))
         highest[part] = np.maximum(highest[part], top.max(axis=2))
-        flags.append(bool(finite(unsigned(encodings), format).all()))
+        flags.append(decoded.special is None)
 
     pieces = list(chunks(operand.shape))
     if operand.shape[2] == 0:
@@ -89,7 +90,9 @@ def _limb_bits(limbs: Ints) -> int:
     return 0
 
 
-def first_nonfinite(encodings: NDArray[np.generic], format: FloatFormat) -> int:
+def first_nonfinite(operand: Operand) -> int:
     """Position in C order of the first NaN or infinity, -1 where there is none."""
-    bad = ~finite(unsigned(encodings), format)
+    if not isinstance(operand.format, FloatFormat):
+        return -1
+    bad = ~finite(unsigned(operand.buffer), operand.format)
     return int(bad.argmax()) if bad.any() else -1

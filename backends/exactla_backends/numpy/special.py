@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla.backend import Operand, SpecialPieces
-from exactla.formats import INTEGER_FORMATS, FloatFormat
+from exactla.formats import INTEGER_FORMATS, BigIntegerFormat, FloatFormat
 from exactla_backends.numpy.encodings import decode, finite, unsigned
 
 _INT8 = INTEGER_FORMATS["int8"]
@@ -33,7 +33,7 @@ def special_pieces(operand: Operand) -> SpecialPieces:
 
 
 def _classes(operand: Operand) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    if operand.format is None:
+    if isinstance(operand.format, BigIntegerFormat):
         return np.sign(np.sign(operand.buffer).sum(axis=0)), np.zeros(operand.shape), np.zeros(operand.shape, bool)
     decoded = decode(operand.buffer, operand.format)
     sign = decoded.sign * (decoded.significand != 0)

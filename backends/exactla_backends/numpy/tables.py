@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla.core.moduli import ResidueBase
-from exactla_backends.numpy.limbs import BITS, MASK, count_for
+from exactla_backends.numpy.limbs import BITS, count_for
 
 FRACTION_BITS = 46
 GROUP = 128
@@ -22,7 +22,12 @@ Table = NDArray[np.float64]
 @lru_cache(maxsize=256)
 def powers(base: ResidueBase, count: int) -> Table:
     """[P, count]: 2**(24 j) modulo each modulus, centred, of magnitude at most 2**21."""
-    return np.array([[_centred(pow(2, BITS * j, m), m) for j in range(count)] for m in base.moduli], np.float64)
+    m = moduli(base)[:, 0]
+    columns = [np.ones_like(m)]
+    for _ in range(count - 1):
+        columns.append((columns[-1] << BITS) % m)
+    residues = np.stack(columns, axis=1) % m[:, None]
+    return np.where(2 * residues > m[:, None], residues - m[:, None], residues).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,5 @@ def column(values: list[int] | tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def _digits(value: int, count: int) -> list[int]:
-    return [(value >> BITS * j) & MASK for j in range(count)]
-
-
-def _centred(r: int, m: int) -> int:
-    return r - m if 2 * r > m else r
+    octets = value.to_bytes(count * BITS // 8, "little")
+    return [int.from_bytes(octets[i : i + BITS // 8], "little") for i in range(0, len(octets), BITS // 8)]

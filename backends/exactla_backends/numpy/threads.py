@@ -58,11 +58,11 @@ class _Blas:
     def _set(self, threads: list[int]) -> None:
         for library, number in zip(self._libraries, threads, strict=True):
             library.set_num_threads(number)
+            # newer versions let one thread at a time set the number, and go on doing so until told otherwise
+            getattr(library, "clear_controlling_thread", lambda: None)()
 
 
-@cache
-def _blas() -> _Blas:
-    return _Blas()
+_BLAS = _Blas()
 
 
 @cache
@@ -77,7 +77,7 @@ if hasattr(os, "register_at_fork"):
 
 def threads() -> int:
     """Threads that pieces of work may run on."""
-    return _blas().threads()
+    return _BLAS.threads()
 
 
 def for_each(function: Callable[[Piece], object], pieces: Iterable[Piece]) -> None:
@@ -87,6 +87,6 @@ def for_each(function: Callable[[Piece], object], pieces: Iterable[Piece]) -> No
         for piece in work:
             function(piece)
         return
-    with _blas().single():
+    with _BLAS.single():
         for _ in _pool(number).map(function, work):
             pass

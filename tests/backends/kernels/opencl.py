@@ -138,6 +138,15 @@ class Device:
         )
         return self._download(passed[-1], encodings)
 
+    def combine(self, terms: tuple[tuple[int, Array], tuple[int, Array]], base: ResidueBase) -> Array:
+        (first, x), (second, y) = terms
+        table = tables.crt(base, x.itemsize)
+        sizes = _sizes(x.reshape(len(x), 1, -1), table)
+        signs = ctypes.c_int32(first), ctypes.c_int32(second)
+        shape = (len(x), x[0].size)
+        passed = self._run("combine", shape, x, x, signs[0], y, signs[1], sizes, table.constants)
+        return self._download(passed[0], x)
+
     def classify(self, x: Array, format: Format) -> Array:
         sizes = np.array([*x.shape, *x.strides, 0, 0, 0], np.int64)
         classes = np.zeros((7, *x.shape), np.int8)

@@ -45,7 +45,7 @@ def test_ptx(architecture, lanes):
     if reason is not None:
         pytest.skip(f"kernels under NVRTC NOT EXERCISED: {reason}")
     listing = compiling.ptx(architecture, [f"-DXL_LANES={lanes}", *opencl.DEFINES])
-    assert listing.count(".visible .entry xl_kernel_") == 8
+    assert listing.count(".visible .entry xl_kernel_") == 9
     assert "dp4a.u32.s32" in listing
     assert floating_instructions(listing, _PTX) == []
 
@@ -61,7 +61,7 @@ def test_spirv():
         operations.append(words[place] & 0xFFFF)
         place += words[place] >> 16
     type_float, entry_point = 22, 15
-    assert operations.count(entry_point) == 8
+    assert operations.count(entry_point) == 9
     assert type_float not in operations
 
 

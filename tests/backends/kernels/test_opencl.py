@@ -89,6 +89,14 @@ def test_integers(device, rng, octets):
     assert device.integers(centred_residues(numbers, base, octets), base) == numbers.ravel().tolist()
 
 
+@pytest.mark.parametrize("octets", [1, 2])
+def test_combine(device, rng, octets):
+    base = base_for(256 if octets == 1 else 1 << 16, 60)
+    x, y = (wide_integers(rng, base.product // 4, (3, 50)) for _ in range(2))
+    found = device.combine(((-1, centred_residues(x, base, octets)), (1, centred_residues(y, base, octets))), base)
+    np.testing.assert_array_equal(found, centred_residues(y - x, base, octets))
+
+
 @pytest.mark.parametrize("format", FORMATS_HERE, ids=str)
 def test_rounding(device, rng, format):
     base = base_for(256, 100)

@@ -1,4 +1,4 @@
-/* What an instruction set provides, and the blocked loop over it. Known to the files of this folder only.
+/* What an instruction set provides to the blocked loop of tile.c. Known to the files of this folder only.
  *
  * A sum of products v is kept as y = v + bias modulo 2^32, in blocks of XL_BLOCK_ROWS x XL_BLOCK_COLUMNS words of
  * 32 bits that live in the first level cache. */

@@ -49,9 +49,7 @@ PlaneStack = _structure("PlaneStack", first=Planes, stride=I64)
 CrtTable = _structure(
     "CrtTable", moduli=I64, limbs=I64, groups=I64, quotient_octets=I64, constants=Pointer, weights=Pointer
 )
-Results = _structure(
-    "Results", data=Pointer, octets=I64, plane_stride=I64, row_stride=I64, rows=I64, columns=I64
-)
+Results = _structure("Results", data=Pointer, octets=I64, plane_stride=I64, row_stride=I64, rows=I64, columns=I64)
 ResultStack = _structure("ResultStack", first=Results, pair_stride=I64)
 Term = _structure(
     "Term",
@@ -104,9 +102,10 @@ class Instructions:
 
     def __init__(self, library: ctypes.CDLL, name: str | None) -> None:
         library.xl_native_select.restype = Pointer
-        self._set = Pointer(library.xl_native_select(None if name is None else name.encode()))
+        found = library.xl_native_select(None if name is None else name.encode())
+        self._set = Pointer(found)
         self._library = library
-        if not self._set:
+        if found is None:
             raise OSError(f"this CPU cannot run the instruction set {name!r}")
 
     def call(self, name: str, *arguments: Any) -> int:
@@ -146,7 +145,7 @@ def pointer(array: Array | None) -> int | None:
 
 def keep(structure: ctypes.Structure, *owners: object) -> ctypes.Structure:
     """A structure that keeps what it points to."""
-    structure.owners = owners  # type: ignore[attr-defined]
+    structure.owners = owners
     return structure
 
 

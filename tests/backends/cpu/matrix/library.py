@@ -1,6 +1,7 @@
 """Calls the matrix kernels through ctypes: structures as in matrix.h, integer arrays in, residues out."""
 
 import ctypes
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,16 +62,20 @@ class Term:
     right: Array
 
 
-def _aligned(shape: Sequence[int]) -> Array:
-    size = int(np.prod(shape))
-    memory = np.zeros(size + ALIGNMENT, np.int8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].reshape(shape)
+def _guarded(shape: Sequence[int], dtype: type[np.generic] = np.int8) -> Array:
+    """Zeros that end, but for the alignment of their start, where memory ends: what reads or writes on faults."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = -(-size // ALIGNMENT) * ALIGNMENT
+    pages = -(-room // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = np.frombuffer(mmap.mmap(-1, pages + mmap.PAGESIZE), np.int8)
+    if ctypes.CDLL(None).mprotect(ctypes.c_void_p(memory.ctypes.data + pages), ctypes.c_size_t(mmap.PAGESIZE), 0):
+        raise OSError("mprotect")
+    return memory[pages - room : pages - room + size].view(dtype).reshape(shape)
 
 
 def _padded(x: Array) -> Array:
     """A copy whose last axis has zeros up to a multiple of DEPTH."""
-    padded = _aligned((*x.shape[:-1], -(-x.shape[-1] // DEPTH) * DEPTH))
+    padded = _guarded((*x.shape[:-1], -(-x.shape[-1] // DEPTH) * DEPTH))
     padded[..., : x.shape[-1]] = x
     return padded
 
@@ -88,7 +93,7 @@ class Library:
 
     def names(self) -> list[str]:
         """All kernels of the build, the fastest first."""
-        found = []
+        found: list[str] = []
         while kernels := self._library.xl_matrix_listed(len(found)):
             found.append(self._library.xl_matrix_name(ctypes.c_void_p(kernels)).decode())
         return found
@@ -123,9 +128,11 @@ class Kernels:
     def pack(self, planes: Array) -> Array:
         """The packed form of right planes [P, digits, C, K], K padded, in two calls where there are enough columns."""
         count, digits, columns, depth = planes.shape
-        packed = _aligned((count, digits, self._library.xl_matrix_packed_bytes(I64(columns), I64(depth))))
+        packed = _guarded((count, digits, self._library.xl_matrix_packed_bytes(I64(columns), I64(depth))))
         cut = columns // 2 // COLUMNS * COLUMNS
-        for plane, to in zip(planes.reshape(-1, columns, depth), packed.reshape(count * digits, -1), strict=True):
+        for plane, to in zip(
+            planes.reshape(count * digits, columns, depth), packed.reshape(count * digits, -1), strict=True
+        ):
             for begin, end in ((0, cut), (cut, columns)):
                 self._library.xl_matrix_pack(
                     self._kernels,
@@ -156,9 +163,10 @@ class Kernels:
             )
         )
         row = -(-len(columns) // COLUMNS) * COLUMNS + gap
-        residues = np.full((len(moduli), len(rows), row), UNTOUCHED, np.int8 if digits == 1 else np.int16)
+        residues = _guarded((len(moduli), len(rows), row), np.int8 if digits == 1 else np.int16)
+        residues[...] = UNTOUCHED
         sizes = ctypes.c_int(digits), I64(len(rows)), I64(len(columns))
-        scratch = _aligned((self._library.xl_matrix_scratch_bytes(self._kernels, *sizes),))
+        scratch = _guarded((self._library.xl_matrix_scratch_bytes(self._kernels, *sizes),))
         function = self._library.xl_matrix_tile8 if digits == 1 else self._library.xl_matrix_tile16
         function(
             self._kernels,

@@ -11,7 +11,8 @@ def residues(terms: Sequence[Term], moduli: Sequence[int]) -> Array:
     """Centred residues [P, R, C] of the sum of the terms."""
     total = sum(t.sign * (_integers(t.left) @ _integers(t.right).swapaxes(1, 2)) for t in terms)
     m = np.array(moduli)[:, None, None]
-    return (total + m // 2) % m - m // 2
+    centred: Array = (total + m // 2) % m - m // 2
+    return centred
 
 
 def _integers(digits: Array) -> Array:

@@ -55,8 +55,7 @@ static double pack_all(const workload *w) {
 /* Seconds of the clock, and through `busy` of the threads together. */
 static double multiply_all(const workload *w, double *busy) {
     const int64_t plane = w->n * w->depth, packed = xl_matrix_packed_bytes(w->n, w->depth);
-    const xl_matrix_term term = {
-        w->left, w->packed, w->digits * plane, plane, w->digits * packed, packed, w->depth, 0};
+    const xl_matrix_term term = {w->left, w->packed, w->digits * plane, plane, w->digits * packed, packed, w->depth, 0};
     const int64_t down = (w->n + w->tile_rows - 1) / w->tile_rows;
     const int64_t across = (w->n + w->tile_columns - 1) / w->tile_columns;
     const int64_t row = (w->tile_columns + 15) / 16 * 16, tile = w->tile_rows * row;
@@ -127,9 +126,11 @@ int main(int argc, char **argv) {
         multiply = t < multiply ? t : multiply;
     }
     const double products = (double)w.moduli * (double)(w.digits * w.digits) * (double)w.n * (double)w.n * (double)w.n;
-    printf("%s n=%ld moduli=%ld digits=%ld tile=%ldx%ld threads=%d: %.0f G mac/s (%.2f ms), %.0f a busy thread, packing %.2f ms (%.1f GB/s)\n",
+    printf("%s n=%ld moduli=%ld digits=%ld tile=%ldx%ld threads=%d: %.0f G mac/s (%.2f ms), %.0f a busy thread, "
+           "packing %.2f ms (%.1f GB/s)\n",
         xl_matrix_name(w.kernels), (long)w.n, (long)w.moduli, (long)w.digits, (long)w.tile_rows, (long)w.tile_columns,
-        omp_get_max_threads(), products / multiply / 1e9, multiply * 1e3, products / busy / 1e9, pack * 1e3, (double)entries / pack / 1e9);
+        omp_get_max_threads(), products / multiply / 1e9, multiply * 1e3, products / busy / 1e9, pack * 1e3,
+        (double)entries / pack / 1e9);
     free(w.left);
     free(w.plane);
     free(w.packed);

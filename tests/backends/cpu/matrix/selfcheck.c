@@ -1,4 +1,5 @@
-/* Runs the check of all kernels of a build, for machines without Python: prints what each said, fails if one is wrong. */
+/* Runs the check of all kernels of a build, for machines without Python: prints what each said, fails if one is wrong.
+ */
 #include "matrix.h"
 
 #include <stdio.h>

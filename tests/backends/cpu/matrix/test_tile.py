@@ -1,5 +1,7 @@
 """Tiles of sums of products against NumPy integers: shapes, depths, signs, extremes, and what may not be written."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,17 @@ def test_a_block_of_columns_is_packed_alone(kernels):
     plane = rng.integers(-128, 128, (1, 1, 3 * COLUMNS + 5, 128), np.int8)
     padded = np.concatenate([plane, np.zeros((1, 1, COLUMNS - 5, 128), np.int8)], axis=2)
     assert np.array_equal(kernels.pack(plane), kernels.pack(padded))
+
+
+def test_tiles_on_several_threads(kernels, digits):
+    """Calls share nothing: ctypes lets the threads run at the same time."""
+    rng = np.random.default_rng(23)
+    terms = random_terms(rng, (1, -1), digits, 2, 96, 50, 1400)
+    expected = residues(terms, MODULI[digits][:2])
+    parts = [range(i, i + 12) for i in range(0, 96, 12)]
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda rows: kernels.tile(terms, MODULI[digits][:2], digits, rows, range(50)), parts)
+    assert np.array_equal(np.concatenate(list(found), axis=1)[:, :, :50], expected)
 
 
 def test_the_oracle_notices_one_unit(kernels):
