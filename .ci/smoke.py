@@ -16,7 +16,7 @@ def test_version() -> None:
 def test_entry_points() -> None:
     (found,) = entry_points(group="exactla.backends", name="numpy")
     assert found.load() is exactla_backends.numpy.DESCRIPTION
-    assert [b.name for b in xl.backends() if b.available] == ["numpy"]
+    assert "numpy" in [b.name for b in xl.backends() if b.available]
     assert exactla_conformance.__name__
 
 

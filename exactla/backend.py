@@ -154,6 +154,11 @@ class Backend(Protocol):
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         """Whether the longest product of residues at the bound, of equal and of opposite signs, comes out right."""
 
+    def direct(
+        self, left: "Source", right: "Source", transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+    ) -> Sequence[Buffer] | None:
+        """Encodings of a whole product whose calls would take longer than its work; None for the general path."""
+
     # ---- verbs -----------------------------------------------------------------------------------------------------
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
         """Find each side's exponents and bits, non-finite entries counting as 0: one host synchronisation in all."""

@@ -6,6 +6,7 @@ fixed-width integers and `bool`; `BIGINT` stands for Python integers of any size
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ def holds(wide: FloatFormat, narrow: Format) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
 def common_format(*formats: Format) -> FloatFormat:
     """The result format of mixed operands: the narrowest that holds every value of each, float64 where none does.
 

@@ -9,7 +9,7 @@ from exactla.arrays import Source
 from exactla.core.matmul import NonFinite, exact_product, rounded_product
 from exactla.formats import BigIntegerFormat, IntegerFormat
 from exactla.results import Enclosure, Info, Rounding
-from exactla.shapes import Layout, matmul_layout
+from exactla.shapes import matmul_layout
 
 NonFinitePolicy = Literal["raise", "propagate"]
 _ENDS = (Rounding.DOWN, Rounding.UP)
@@ -268,8 +268,8 @@ def _stacks(a3: Any, b3: Any) -> tuple[Source, Source]:
 
 def _enclose(
     operands: tuple[Source, ...], transposed: bool, dtype: Any, nonfinite: str, return_info: bool
-) -> Enclosure | tuple[Enclosure, Info]:
-    (lo, hi), info = _product(operands, transposed, _ENDS, dtype, nonfinite)
+) -> Enclosure | tuple[Enclosure, Info | None]:
+    (lo, hi), info = _product(operands, transposed, _ENDS, dtype, nonfinite, return_info)
     return (Enclosure(lo, hi), info) if return_info else Enclosure(lo, hi)
 
 
@@ -280,34 +280,38 @@ def _rounded(
         direction = Rounding(rounding)
     except ValueError:
         raise ValueError(f"rounding={rounding!r} is unknown; it may be {', '.join(Rounding)}") from None
-    (result,), info = _product(operands, transposed, (direction,), dtype, nonfinite)
+    (result,), info = _product(operands, transposed, (direction,), dtype, nonfinite, return_info)
     return (result, info) if return_info else result
 
 
 def _product(
-    operands: tuple[Source, ...], transposed: bool, roundings: tuple[Rounding, ...], dtype: Any, nonfinite: str
-) -> tuple[list[Any], Info]:
+    operands: tuple[Source, ...],
+    transposed: bool,
+    roundings: tuple[Rounding, ...],
+    dtype: Any,
+    nonfinite: str,
+    return_info: bool,
+) -> tuple[list[Any], Info | None]:
     """An array for each rounding."""
     if nonfinite not in ("raise", "propagate"):
         raise ValueError(f"nonfinite={nonfinite!r} is unknown; it may be raise or propagate")
     a, b = operands
-    layout: Layout = matmul_layout(a.shape, b.shape, transposed=transposed, names=(a.name, b.name))
+    layout = matmul_layout(a.shape, b.shape, transposed=transposed, names=(a.name, b.name))
     format = calls.result_format(operands, dtype)
     backend = calls.backend_for(a)
+    options = calls.options()
     with backend.scope(a):
+        if not return_info and options.engine is None:
+            encodings = backend.direct(a, b, transposed, format, roundings)
+            if encodings is not None:
+                return [backend.restore([x], format, layout.shape, a) for x in encodings], None
         left = calls.parts(backend, a, transpose=False)
         right = left if transposed and b is a else calls.parts(backend, b, transpose=not transposed)
         pairing = layout.pairing(left[0].shape[0], right[0].shape[0])
+        propagate = nonfinite == "propagate"
         try:
             buffers, work = rounded_product(
-                backend,
-                left,
-                right,
-                pairing,
-                format,
-                roundings,
-                propagate=nonfinite == "propagate",
-                options=calls.options(),
+                backend, left, right, pairing, format, roundings, propagate=propagate, options=options
             )
         except NonFinite:
             hint = 'pass nonfinite="propagate" for the answers of IEEE 754'

@@ -49,6 +49,8 @@ def matmul_layout(a: tuple[int, ...], b: tuple[int, ...], *, transposed: bool, n
     if depth != other:
         form = f"{names[0]} @ {names[1]}{'.T' if transposed else ''}"
         raise ValueError(f"inner dimensions of {form} differ: {depth} of shape {a} and {other} of shape {b}")
+    if len(a) == len(b) == 2:
+        return Layout(rows, columns, depth, (0,), (0,), (rows, columns))
     try:
         stacks = np.broadcast_shapes(left[:-2], right[:-2])
     except ValueError:

@@ -11,8 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tests import array_libraries
-from tests.array_libraries import ArrayLibrary
+from tests.array_libraries import KINDS, ArrayLibrary, missing, opened
 
 
 def _required(variable: str) -> list[str]:
@@ -30,8 +29,10 @@ def _backend_reasons() -> dict[str, str | None]:
 
 @cache
 def _library_reasons() -> dict[str, str | None]:
-    unknown = set(_required("EXACTLA_TEST_LIBRARIES")) - set(array_libraries.KINDS)
-    return {name: array_libraries.missing(name) for name in array_libraries.KINDS} | dict.fromkeys(unknown, "unknown")
+    required = _required("EXACTLA_TEST_LIBRARIES")
+    # what is left out is not imported either
+    found = {name: None if required and name not in required else missing(name) for name in KINDS}
+    return found | {name: "unknown to the tests" for name in required if name not in found}
 
 
 def _chosen(reasons: dict[str, str | None], variable: str) -> list[str]:
@@ -91,8 +92,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
 def library(request: pytest.FixtureRequest) -> Iterator[ArrayLibrary]:
     """An array library, inside settings under which it holds all its types."""
     _check_present("EXACTLA_TEST_LIBRARIES", request.param, _library_reasons())
-    with array_libraries.opened(request.param) as opened:
-        yield opened
+    with opened(request.param) as found:
+        yield found
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

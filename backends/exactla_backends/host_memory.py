@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from exactla.backend import Operand
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
+from exactla.results import Rounding
 from exactla_backends.numpy import limbs as mp
 
 Array = NDArray[Any]
@@ -66,6 +67,11 @@ class HostMemory:
         if imag:
             return like.library.from_host_complex(real, imag[0], format, like)
         return like.library.from_host(real, format, like)
+
+    def direct(
+        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+    ) -> Sequence[Array] | None:
+        return None
 
     def total(self, counts: Sequence[int]) -> int:
         return sum(counts)

@@ -53,8 +53,9 @@ def evaluate(
     `special` counts non-finite terms, three groups for each output (`core.nonfinite`).
     """
     backend, base = contraction.backend, contraction.arithmetic.base
-    results = [[backend.allocate(blocks.shape, format) for _ in output.roundings] for output in outputs]
     passes = blocks.passes
+    whole = passes == 1  # the rounded block is the result
+    results = [[] if whole else [backend.allocate(blocks.shape, format) for _ in o.roundings] for o in outputs]
     for done, block in enumerate(blocks.blocks(), 1):
         planes = contraction.planes(block, blocks)
         if correction is not None:
@@ -64,10 +65,14 @@ def evaluate(
         for number, (output, buffers) in enumerate(zip(outputs, results, strict=True)):
             total = _sum(backend, output, planes, contraction)
             encodings = backend.round(total, base, exponents, format, output.roundings)
-            for buffer, rounded in zip(buffers, encodings, strict=True):
-                if special is not None:
-                    marks = (counts[3 * number], counts[3 * number + 1], counts[3 * number + 2])
+            if special is not None:
+                marks = (counts[3 * number], counts[3 * number + 1], counts[3 * number + 2])
+                for rounded in encodings:
                     backend.mark(rounded, marks, special.arithmetic.base, format)
+            if whole:
+                buffers.extend(encodings)
+                continue
+            for buffer, rounded in zip(buffers, encodings, strict=True):
                 backend.store(buffer, (block.pairs, block.rows, block.columns), rounded)
         if progress is not None:
             progress(done, passes)

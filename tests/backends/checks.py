@@ -62,7 +62,7 @@ def check_residues(device: Device, base: ResidueBase, engine: Engine, *arrays: A
     """Planes are congruent to the entries in units of their rows' exponents, centred, and no entry breaks the scan."""
     for operand, array in zip(device.scan(*arrays).operands, arrays, strict=True):
         planes, broken = device.backend.residues(operand, base, engine)
-        assert_residues(device.download(planes), in_units(device, operand, array), base)
+        assert_residues(device.operand_planes(planes, base, operand.shape), in_units(device, operand, array), base)
         if device.backend.total([broken]):
             raise AssertionError("entries at rest broke their scan")
 
@@ -127,11 +127,18 @@ def check_round(device: Device, numbers: Any, exponents: Any, fmt: Format, base:
 
 
 def check_interval_pieces(device: Device, first: Any, second: Any, *, endpoints: bool) -> None:
+    """Pieces of the intervals of two arrays at rest are right; see `check_pieces_of`."""
+    check_pieces_of(device, device.scan(first, second).operands, first, second, endpoints=endpoints)
+
+
+def check_pieces_of(
+    device: Device, operands: Sequence[Operand], first: Any, second: Any, *, endpoints: bool, broken: int = 0
+) -> None:
     """Pieces are the integers that `exactla.core.interval` names, in units of the rows' exponents.
 
     An interval with its ends in the wrong order is counted, and the pieces that its sign of r would change are open.
     """
-    a, b = device.scan(first, second).operands
+    a, b = operands
     pieces = device.backend.interval_pieces(a, b, endpoints=endpoints)
     x, y = in_units(device, a, first), in_units(device, b, second)
     lo, hi = (x, y) if endpoints else (x - y, x + y)
@@ -156,6 +163,8 @@ def check_interval_pieces(device: Device, first: Any, second: Any, *, endpoints:
             raise AssertionError(f"{name} is wrong")
     if device.backend.total([pieces.invalid]) != np.count_nonzero(r < 0):
         raise AssertionError("the number of invalid intervals is wrong")
+    if device.backend.total([pieces.broken]) != broken:
+        raise AssertionError("the number of entries that break their scan is wrong")
 
 
 def check_hull_excess(device: Device, left: Any, right: Any, pairs: tuple[Sequence[int], Sequence[int]]) -> None:

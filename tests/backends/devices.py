@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 
 from exactla import registry
 from exactla.arrays import read
@@ -23,7 +24,8 @@ class Device:
     """A backend, and the ways into and out of its buffers of integers."""
 
     backend: Backend
-    download: Callable[[Any], Any]  # exponents or planes, as a NumPy array of integers
+    download: Callable[[Any], Any]  # exponents or planes of results, as a NumPy array of integers
+    download_operand: Callable[[Any, ResidueBase], Any]  # planes of operands likewise, with any padding
     upload: Callable[[Any], Any]  # exponents, from a NumPy array of int64
 
     def operand(self, array: Any, *, part: Any = "real", transpose: bool = False) -> Operand:
@@ -33,6 +35,22 @@ class Device:
     def scan(self, *arrays: Any) -> Scanned:
         """Arrays that share their rows' exponents."""
         return self.backend.scan([[self.operand(a) for a in arrays]])[0]
+
+    def base(self, limit: int, bits: int) -> ResidueBase:
+        """As `base_for`, of moduli that an engine of this backend takes."""
+        return base_for(min(limit, self.largest_modulus), bits)
+
+    @property
+    def largest_modulus(self) -> int:
+        return max(limit for _, limit in engine_cases(self.backend))
+
+    def operand_planes(self, planes: Any, base: ResidueBase, shape: tuple[int, ...]) -> Any:
+        """Residues [P, *shape] of an operand, whose padding has to be of zeros."""
+        found = self.download_operand(planes, base)
+        inside = found[(slice(None), *(slice(0, n) for n in shape))]
+        if np.count_nonzero(found) != np.count_nonzero(inside):
+            raise AssertionError("residues are padded with something else than zeros")
+        return inside
 
     def residues(self, numbers: Any, base: ResidueBase, engine: Engine) -> Any:
         """Planes, as the right or left side of a product, of Python integers [S, R, K]."""
@@ -66,7 +84,7 @@ class Device:
         planes, broken = self.backend.residues(operand, base, self.backend.engines[0])
         if self.backend.total([broken]):
             raise AssertionError("entries broke their scan")
-        return from_residues(self.download(planes), base)
+        return from_residues(self.operand_planes(planes, base, operand.shape), base)
 
     def encodings(self, result: Any, format: FloatFormat, shape: tuple[int, ...]) -> Any:
         """A buffer of encodings as an array of unsigned integers."""
@@ -74,8 +92,24 @@ class Device:
         return self.backend.restore([result], format, shape, source).view(f"u{format.bits // 8}")
 
 
-_WAYS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "numpy": (np.asarray, np.asarray),
+def _from_cpu(buffer: Any) -> Any:
+    from exactla_backends.cpu.residues import residues_of
+
+    if isinstance(buffer, np.ndarray):
+        return buffer
+    found = residues_of(buffer)
+    return found.planes[..., : found.columns].swapaxes(0, 1)
+
+
+def _operand_from_cpu(buffer: Any, base: ResidueBase) -> Any:
+    planes = buffer.planes.swapaxes(0, 1).astype(np.int64)
+    # moduli above 256 have a high and a low digit
+    return planes if len(planes) == len(base.moduli) else 256 * planes[::2] + planes[1::2]
+
+
+_WAYS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, ResidueBase], Any], Callable[[Any], Any]]] = {
+    "numpy": (np.asarray, lambda planes, base: np.asarray(planes), np.asarray),
+    "cpu": (_from_cpu, _operand_from_cpu, np.asarray),
 }
 
 
@@ -84,6 +118,15 @@ def open_device(name: str) -> Device:
     if name not in _WAYS:
         raise NotImplementedError(f"say in {__file__} how to read a buffer of backend {name!r}")
     return Device(registry.load(name), *_WAYS[name])
+
+
+with_device = settings(
+    # a device keeps nothing from one example to the next
+    deadline=None,
+    max_examples=40,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 
 
 # ---- numbers -------------------------------------------------------------------------------------------------------

@@ -84,6 +84,12 @@ class ExactBackend:
         exponents = None if operand.exponents is None else operand.exponents[stacks, rows]
         return replace(operand, buffer=part, shape=part.shape, exponents=exponents)
 
+    def repeat(self, operand: Operand, stacks: int) -> Operand:
+        if operand.shape[0] != 1 or operand.exponents is not None:
+            raise ContractError(f"an operand of {operand.shape[0]} matrices was repeated, or a scanned one")
+        shape = (stacks, *operand.shape[1:])
+        return replace(operand, buffer=np.broadcast_to(operand.buffer, shape), shape=shape)
+
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Any:
         return np.full(shape, None, object)
 
@@ -124,7 +130,7 @@ class ExactBackend:
     def _scan(self, side: Sequence[Operand]) -> Scanned:
         values = np.concatenate([x.buffer for x in side], axis=2)
         whole_numbers = any(not isinstance(x.format, FloatFormat) for x in side)
-        finite = not any(isinstance(v, str) for v in values.flat)
+        finite = [not any(isinstance(v, str) for v in x.buffer.flat) for x in side]
         exponents = np.zeros(values.shape[:2], object)
         bits = 0
         for place in np.ndindex(exponents.shape):
@@ -134,7 +140,8 @@ class ExactBackend:
                 lowest = min([valuation(v) for v in row] + [0] * whole_numbers)
                 exponents[place] = lowest
                 bits = max(bits, *(whole(v, lowest).bit_length() for v in row))
-        return Scanned(tuple(replace(x, exponents=exponents, bits=bits) for x in side), bits, finite)
+        found = (replace(x, exponents=exponents, bits=bits, finite=f) for x, f in zip(side, finite, strict=True))
+        return Scanned(tuple(found), bits, all(finite))
 
     def first_nonfinite(self, operand: Operand) -> int:
         return next((i for i, v in enumerate(operand.buffer.flat) if isinstance(v, str)), -1)
@@ -147,18 +154,19 @@ class ExactBackend:
         self.calls["residues"] += 1
         if engine not in self.engines or max(base.moduli) > max(engine.modulus_limits):
             raise ContractError(f"{engine} does not take {base}")
-        numbers = self._integers(operand)
-        return Planes(numbers, base), sum(abs(n) >> operand.bits > 0 for n in numbers.flat)
+        numbers, broken = self._integers(operand)
+        return Planes(numbers, base), broken
 
-    def _integers(self, operand: Operand) -> Any:
-        """Entries in units of their rows' exponents; not finite ones count as 0."""
+    def _integers(self, operand: Operand) -> tuple[Any, int]:
+        """Entries in units of their rows' exponents, not finite ones as 0, and how many of them break the scan."""
         if operand.exponents is None:
             raise ContractError("an operand was not scanned")
         numbers = np.zeros(operand.shape, object)
         for place in np.ndindex(operand.shape):
             value = operand.buffer[place]
             numbers[place] = 0 if isinstance(value, str) else whole(value, operand.exponents[place[:2]])
-        return numbers
+        special = sum(isinstance(value, str) for value in operand.buffer.flat) if operand.finite else 0
+        return numbers, special + sum(abs(n) >> operand.bits > 0 for n in numbers.flat)
 
     def multiply(
         self, terms: Sequence[tuple[int, Planes, Planes]], pairs: Pairs, base: ResidueBase, engine: Engine
@@ -208,7 +216,9 @@ class ExactBackend:
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         self.calls["interval_pieces"] += 1
-        x, y = self._integers(first), self._integers(second)
+        if first.shape != second.shape:
+            raise ContractError(f"intervals of ends of shapes {first.shape} and {second.shape}")
+        (x, changed), (y, others) = self._integers(first), self._integers(second)
         lo, hi = (x, y) if endpoints else (x - y, x + y)
         m, r = lo + hi, hi - lo
         smaller = np.minimum(abs(m), r)
@@ -228,13 +238,14 @@ class ExactBackend:
             piece(smaller),
             piece(straddles),
             sum(n < 0 for n in r.flat),
+            changed + others,
         )
 
     def hull_excess(
         self, left: IntervalPieces, right: IntervalPieces, pairs: Pairs, base: ResidueBase
     ) -> tuple[Planes, Planes]:
         self.calls["hull_excess"] += 1
-        a, b = ([self._integers(x) for x in (side.m, side.r)] for side in (left, right))
+        a, b = ([self._integers(x)[0] for x in (side.m, side.r)] for side in (left, right))
         low, high = (np.zeros((len(pairs[0]), left.m.shape[1], right.m.shape[1]), object) for _ in range(2))
         for t, row, column in np.ndindex(low.shape):
             for k in range(left.m.shape[2]):

@@ -114,6 +114,32 @@ def test_neighbouring_blocks_share_a_side(exact):
     assert conversions(exact, contraction, Tiling((1, 8, 6), Tile(1, 1, 1, 2, 2, 3), 0)) == 12 + 3
 
 
+def test_a_gram_product_converts_a_block_once_where_its_rows_are_its_columns(exact):
+    a = np.arange(24).reshape(1, 1, 8, 3) - 9
+    contraction = make(exact, (a, a), Pairing((0,), (0,)))
+    same = Contraction(
+        contraction.backend, contraction.left, contraction.left, contraction.pairing, GROUPS[:1], contraction.arithmetic
+    )
+    plan = Tiling((1, 8, 8), Tile(1, 1, 1, 8, 8, 3), 0)
+    assert conversions(exact, contraction, plan) == 2
+    assert conversions(exact, same, plan) == 1
+    # the blocks of a row of blocks share a side with that before, which is one of two or both
+    plan = Tiling((1, 8, 8), Tile(1, 1, 1, 4, 4, 2), 0)
+    for block in plan.blocks():
+        found = same.planes(block, plan)[0].of(BASE)
+        wanted = expected(same, (a, a), GROUPS[0], ((0,), (0,)))
+        assert (found == wanted[block.pairs, block.rows, block.columns]).all()
+
+
+def test_pieces_that_no_group_uses_are_not_converted(exact, arrays):
+    used = make(exact, arrays, Pairing(*PAIRING), [((1, 1, 0),)])
+    plan = Tiling((4, 4, 5), Tile(4, 3, 2, 4, 5, 7), 0)
+    assert used.pieces == 1
+    assert conversions(exact, used, plan) == 2
+    assert make(exact, arrays, Pairing(*PAIRING), [((1, 0, 0), (1, 0, 1))]).pieces == 2
+    assert (used.planes(everything(plan.shape), plan)[0].of(BASE) == expected(used, arrays, ((1, 1, 0),), PAIRING)).all()
+
+
 def test_residues_are_made_again_for_each_step(exact):
     a, b = np.ones((1, 1, 4, 3), int), np.ones((1, 1, 2, 3), int)
     contraction = make(exact, (a, b), Pairing((0,), (0,)))
@@ -148,8 +174,9 @@ def test_no_block_takes_more_stacks_than_its_plan_counted(stacks):
     pairing = layout.pairing(counts[0], counts[1])
     backend = ExactBackend(cost=lambda tile, pieces, groups: tile.pairs)
     whole = Tile(len(layout.left_index), counts[0], counts[1], 2, 2, 3)
+    arithmetic = Arithmetic(Engine("wide", 60, (16,)), BASE, 5)
     for limit in range(1, whole.pairs + 1):
-        plan = tiling(as_backend(backend), Arithmetic(Engine("wide", 60, (16,)), BASE, 5), whole, 1, 1, limit)
+        plan = tiling(as_backend(backend), arithmetic, whole, pairing.stacks, 1, 1, limit)
         for block in plan.blocks():
             left, right, _ = pairing.block(block.pairs)
             assert left.stop - left.start <= plan.tile.left_stacks

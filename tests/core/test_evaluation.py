@@ -118,8 +118,12 @@ def test_the_plan_counts_pieces_and_groups(arrays):
         seen.append(counted)
         return 1
 
-    plan(contraction_of(ExactBackend(cost=cost), arrays), 7, 100)
-    assert seen[0] == (Tile(1, 1, 1, 4, 5, 3), 7, 3)
+    contraction = contraction_of(ExactBackend(cost=cost), arrays)
+    plan(contraction, 100)
+    assert seen[0] == (Tile(1, 1, 1, 4, 5, 3), 2, 3)
+    special = contraction_of(ExactBackend(), arrays, [((1, 0, 0),)] * 5)
+    plan(contraction, 100, special=special)
+    assert seen[-1] == (Tile(1, 1, 1, 4, 5, 3), 2 + 1, 3 + 5)
 
 
 def test_the_backend_of_whole_numbers_notices_what_is_left_out(exact, arrays):

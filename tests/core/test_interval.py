@@ -8,7 +8,7 @@ from exactla.core.interval import IntervalMethod, interval_groups, interval_prod
 from exactla.core.matmul import NonFinite, Options
 from exactla.errors import OperandChangedError
 from exactla.formats import FLOAT_FORMATS
-from tests.core.exact_backend import ExactBackend, as_backend, operand_of
+from tests.core.exact_backend import PLUS, ExactBackend, as_backend, operand_of
 from tests.oracle import FORMATS, INTERVAL_METHODS
 from tests.oracle import exact as exact_values
 
@@ -147,6 +147,22 @@ def test_an_operand_that_changes_is_noticed(exact):
     ones = np.ones((2, 2))
     with pytest.raises(OperandChangedError):
         run(exact, (ones, ones), (ones, ones), IntervalMethod.SHARP)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_an_end_that_becomes_special_is_noticed(exact, place):
+    scan = exact.scan
+
+    def spoilt(sides):
+        found = scan(sides)
+        sides[place // 2][place % 2].buffer[1, 0, 0] = PLUS
+        return found
+
+    exact.scan = spoilt
+    ends = [np.ones((2, 2, 2)) for _ in range(4)]
+    with pytest.raises(OperandChangedError, match="^[1-9]"):
+        run(exact, ends[:2], ends[2:], IntervalMethod.SHARP, pairing=Pairing((0, 1), (0, 1)))
+    assert run(exact, ends[:2], ends[2:], IntervalMethod.SHARP, pairing=Pairing((0, 1), (0, 1)), checks=False)
 
 
 @pytest.mark.parametrize("method", METHODS)

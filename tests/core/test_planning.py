@@ -23,6 +23,11 @@ def cost_of(tile, pieces=1, groups=1):
     return 8 * pieces * operands + 12 * groups * tile.pairs * tile.rows * tile.columns + 100
 
 
+def each(pairs):
+    """The stacks of pairs that have their own matrix on either side."""
+    return pairs, pairs
+
+
 # ---- bits ----------------------------------------------------------------------------------------------------------
 
 
@@ -87,12 +92,12 @@ def test_blocks_stay_within_the_limit(shape, depth, pieces, groups, limit):
     smallest = cost_of(Tile(1, 1, 1, 1, 1, 1), pieces, groups)
     if smallest > limit:
         with pytest.raises(WorkspaceError) as caught:
-            tiling(as_backend(backend), SOME, whole, pieces, groups, limit)
+            tiling(as_backend(backend), SOME, whole, each, pieces, groups, limit)
         assert (caught.value.needed, caught.value.allowed) == (smallest, limit)
         assert f"{smallest:,}" in str(caught.value)
         assert f"{limit:,}" in str(caught.value)
         return
-    plan = tiling(as_backend(backend), SOME, whole, pieces, groups, limit)
+    plan = tiling(as_backend(backend), SOME, whole, each, pieces, groups, limit)
     assert plan.shape == shape
     assert plan.workspace_bytes == cost_of(plan.tile, pieces, groups) <= limit
     sizes = (plan.tile.pairs, plan.tile.rows, plan.tile.columns, plan.tile.depth)
@@ -106,12 +111,12 @@ def test_work_is_not_cut_more_than_it_has_to_be():
     backend = ExactBackend(cost=cost_of)
     whole = Tile(1, 1, 1, 1000, 1000, 1000)
     for limit in (10**5, 10**6, 10**7):
-        plan = tiling(as_backend(backend), SOME, whole, 1, 1, limit)
+        plan = tiling(as_backend(backend), SOME, whole, each, 1, 1, limit)
         assert plan.workspace_bytes > limit / 8
 
 
 def test_a_long_inner_dimension_is_cut():
-    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, Tile(1, 1, 1, 2, 2, 10**7), 1, 1, 10**6)
+    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, Tile(1, 1, 1, 2, 2, 10**7), each, 1, 1, 10**6)
     assert plan.tile.depth < 10**6
     assert (plan.tile.rows, plan.tile.columns) == (2, 2)
 
@@ -119,36 +124,44 @@ def test_a_long_inner_dimension_is_cut():
 def test_without_a_limit_a_share_of_the_free_memory_is_taken():
     whole = Tile(1, 1, 1, 10_000, 10_000, 100)
     backend = ExactBackend(cost=cost_of, free=4 * 10**8)
-    plan = tiling(as_backend(backend), SOME, whole, 1, 1, None)
+    plan = tiling(as_backend(backend), SOME, whole, each, 1, 1, None)
     assert plan.workspace_bytes <= 10**8
     assert plan.passes > 1
     backend.free = 40
     with pytest.raises(WorkspaceError) as caught:
-        tiling(as_backend(backend), SOME, whole, 1, 1, None)
+        tiling(as_backend(backend), SOME, whole, each, 1, 1, None)
     assert caught.value.allowed == 10
 
 
 def test_small_work_does_not_ask_for_the_free_memory():
     backend = ExactBackend(cost=lambda *_: planning.SMALL, free=0)
     whole = Tile(1, 1, 1, 9, 9, 9)
-    assert tiling(as_backend(backend), SOME, whole, 1, 1, None).tile == whole
+    assert tiling(as_backend(backend), SOME, whole, each, 1, 1, None).tile == whole
     assert backend.calls["free_bytes"] == 0
     # but a limit that was set holds
     with pytest.raises(WorkspaceError):
-        tiling(as_backend(backend), SOME, whole, 1, 1, planning.SMALL - 1)
+        tiling(as_backend(backend), SOME, whole, each, 1, 1, planning.SMALL - 1)
+
+
+def test_fewer_pairs_take_as_many_stacks_as_they_are_told():
+    # 12 pairs of 3 left and 4 right matrices: 6 of them still take 2 of the left and all of the right
+    backend = ExactBackend(cost=lambda tile, pieces, groups: tile.pairs)
+    plan = tiling(as_backend(backend), SOME, Tile(12, 3, 4, 2, 2, 2), lambda pairs: (pairs // 4 + 1, 4), 1, 1, 6)
+    assert plan.tile == Tile(6, 2, 4, 2, 2, 2)
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)])
 def test_nothing_to_do(shape):
     whole = Tile(shape[0], shape[0], shape[0], shape[1], shape[2], 1)
-    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, whole, 1, 1, 1000)
+    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, whole, each, 1, 1, 1000)
     assert plan.passes == 0
     assert list(plan.blocks()) == []
 
 
 def test_nothing_to_do_needs_no_workspace():
     whole = Tile(1, 1, 1, 0, 3, 500)
-    assert tiling(as_backend(ExactBackend(cost=cost_of)), SOME, whole, 1, 1, 10).passes == 0
+    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, whole, each, 1, 1, 10)
+    assert (plan.passes, plan.workspace_bytes) == (0, 0)
 
 
 # ---- engines -------------------------------------------------------------------------------------------------------

@@ -11,17 +11,19 @@ from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, Spe
 from exactla.core.moduli import ResidueBase
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
+from exactla.libraries.base import Source
 from exactla.results import Rounding
+from exactla_backends.cpu.direct import Direct
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
 from exactla_backends.cpu.residues import (
     COLUMNS,
-    DEPTH,
     OperandPlanes,
     PendingProduct,
     ResultPlanes,
     aligned,
     padded,
+    padded_depth,
     residues_of,
 )
 from exactla_backends.host_memory import HostMemory
@@ -50,16 +52,22 @@ class CpuBackend(HostMemory):
         except OSError as error:
             known = ", ".join(f"{name}{'' if runs else ' (not here)'}" for name, runs in library.listed())
             raise BackendUnavailable(f"{error}; this build has {known}") from error
+        self._direct = Direct(self._native)
 
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         planes = len(base.moduli) * _octets(base)
-        depth = padded(tile.depth, DEPTH)
+        depth = padded_depth(tile.depth)
         # the right side is held in two forms while it is packed
         operands = (tile.left_stacks * tile.rows + 2 * tile.right_stacks * padded(tile.columns, COLUMNS)) * depth
         results = tile.pairs * tile.rows * padded(tile.columns, COLUMNS)
         # a single product is rounded tile by tile; sums of groups are made from whole planes
         whole = 0 if groups == 1 and pieces <= 2 else (groups + 2) * results * planes
         return pieces * operands * planes + whole + results * 16
+
+    def direct(
+        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+    ) -> Sequence[Array] | None:
+        return self._direct.product(left, right, transposed, format, roundings)
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return self._native.call("check") == 1
@@ -94,7 +102,7 @@ class CpuBackend(HostMemory):
             return operand.buffer.residues(self._native, base)
         octets = _octets(base)
         stacks, rows, depth = operand.shape
-        planes = aligned((stacks, len(base.moduli) * octets, rows, padded(depth, DEPTH)))
+        planes = aligned((stacks, len(base.moduli) * octets, rows, padded_depth(depth)))
         broken = self._native.call(
             "residues",
             ctypes.byref(_stack(operand)),
@@ -260,7 +268,7 @@ class _Intervals:
     def _convert(self, native: Instructions, base: ResidueBase) -> tuple[list[OperandPlanes], int]:
         octets = _octets(base)
         stacks, rows, depth = self.first.shape
-        shape = (stacks, len(base.moduli) * octets, rows, padded(depth, DEPTH))
+        shape = (stacks, len(base.moduli) * octets, rows, padded_depth(depth))
         planes = [aligned(shape) for _ in range(7)]
         limbs = tables.limbs_for(max(self.first.bits, self.second.bits) + 4)
         targets = (library.PlaneStack * 7)(*map(library.plane_stack, planes))

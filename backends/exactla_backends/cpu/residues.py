@@ -18,6 +18,12 @@ DEPTH, COLUMNS, ALIGNMENT = 64, 16, 64
 """Paddings of the matrix kernels, XL_MATRIX_*."""
 
 
+def padded_depth(depth: int) -> int:
+    """The inner dimension as planes hold it: rows that are powers of two apart would share a few sets of the cache."""
+    found = padded(depth, DEPTH)
+    return found + DEPTH if found >= 2048 and found % 2048 == 0 else found
+
+
 def padded(n: int, multiple: int) -> int:
     """`n` rounded up to a multiple."""
     return -(-n // multiple) * multiple

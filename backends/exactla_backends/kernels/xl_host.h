@@ -8,9 +8,6 @@
 
 #include "xl_port.h"
 
-#ifndef XL_TARGET
-#define XL_TARGET c
-#endif
 #define XL_JOIN(name, target) xl_##name##_##target
 #define XL_NAME(name, target) XL_JOIN(name, target)
 #define XL_ENTRY(name) XL_NAME(name, XL_TARGET)
@@ -129,8 +126,8 @@ int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, co
 int64_t XL_ENTRY(mark)(const xl_results special[3], const xl_crt_table *table, const int64_t *format,
                        const xl_encodings *encodings, int64_t begin, int64_t end);
 
-/* Ensures: result, of the octets and strides of the first term, congruent to the sum over terms of signs[i] * terms[i],
- * centred. constants are those of the crt table, count < 128. */
+/* Requires: count < 128, signs of 1 and -1; all terms, and the result, have the octets, strides and sizes of the first.
+ * Ensures: result congruent to the sum over terms of signs[i] * terms[i], in [-floor(m / 2), ceil(m / 2)). */
 void XL_ENTRY(combine)(void *result, const xl_results *terms, const int64_t *signs, int64_t count,
                        const xl_crt_table *table, int64_t begin, int64_t end);
 

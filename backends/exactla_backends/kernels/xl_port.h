@@ -56,6 +56,9 @@ typedef unsigned long long uint64_t;
 #ifndef XL_LANES
 #define XL_LANES 64
 #endif
+#ifndef XL_TARGET
+#define XL_TARGET c
+#endif
 #define XL_RESTRICT restrict
 #ifdef __GNUC__
 #define XL_FUNCTION static inline __attribute__((always_inline))

@@ -33,6 +33,20 @@ XL_STAGE void xl_classify(int8_t classes[XL_CLASSES][XL_LANES], const uint64_t w
     }
 }
 
+/* Requires: any[w] is 0 for the number 0 only, top[w] the top limb of a two's complement integer.
+ * Ensures: classes as xl_classify says, for numbers. */
+XL_STAGE void xl_classify_limbs(int8_t classes[XL_CLASSES][XL_LANES], const uint32_t any[XL_LANES],
+                                const uint32_t top[XL_LANES]) {
+    XL_EACH_LANE(w) {
+        const int32_t nonzero = any[w] != 0;
+        classes[0][w] = (int8_t)(top[w] >> 31 ? -1 : nonzero);
+        classes[1][w] = (int8_t)nonzero;
+        classes[2][w] = classes[3][w] = classes[5][w] = 0;
+        classes[4][w] = (int8_t)(1 - nonzero);
+        classes[6][w] = 1;
+    }
+}
+
 /* Requires: integers of `count` limbs; they are overwritten.
  * Ensures: encodings are the canonical NaN where invalid > 0 or |signs| < terms (and terms > 0), or where terms > 0 and
  * the format has no infinity; else the infinity of the sign of `signs` where terms > 0; else as they were. */

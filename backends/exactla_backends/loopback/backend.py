@@ -9,6 +9,7 @@ from exactla.backend import Backend, IntervalPieces, Operand, Scanned, SpecialPi
 
 # what these return is for the host, not a buffer
 _FOR_THE_HOST = {
+    "direct",
     "engine_is_exact",
     "first_invalid_interval",
     "first_nonfinite",

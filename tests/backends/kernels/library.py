@@ -236,14 +236,14 @@ class Kernels:
         )
         return planes
 
-    def classify(self, x: Array, format: Format) -> Array:
-        classes = np.full((7, 1, *x.shape), 99, np.int8)
+    def classify(self, x: Array, format: Format | None) -> Array:
+        classes = np.full((7, 1, *x.shape[-2:]), 99, np.int8)
         self._call(
             "classify",
             ctypes.byref(operand(x, format)),
             (_Planes * 7)(*map(_planes, classes)),
             I64(0),
-            I64(x.shape[0]),
+            I64(x.shape[-2]),
         )
         return classes[:, 0]
 

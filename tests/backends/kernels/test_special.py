@@ -7,7 +7,14 @@ from exactla.backend import Operand
 from exactla.formats import FLOAT_FORMATS, INTEGER_FORMATS
 from exactla_backends.numpy import special
 from exactla_backends.numpy.backend import NumpyBackend
-from tests.backends.kernels.data import base_for, centred_residues, random_encodings, random_integers
+from tests.backends.kernels.data import (
+    base_for,
+    centred_residues,
+    limbs_of,
+    random_encodings,
+    random_integers,
+    wide_integers,
+)
 
 PIECES = ("sign", "abs_sign", "infinity", "abs_infinity", "zero", "nan", "one")
 
@@ -28,6 +35,14 @@ def test_classes_of_integers(kernels, rng, format):
     expected = NumpyBackend().special_pieces(Operand(typed[None], format, (1, 4, 70)))
     for found, name in zip(kernels.classify(x, format), PIECES, strict=True):
         np.testing.assert_array_equal(found, getattr(expected, name).buffer[0], err_msg=name)
+
+
+def test_classes_of_limbs(kernels, rng):
+    numbers = wide_integers(rng, 1 << 90, (4, 70))
+    zeros = np.zeros(numbers.shape, np.int64)
+    sign = np.where(numbers < 0, -1, np.where(numbers > 0, 1, 0))
+    expected = [sign, np.abs(sign), zeros, zeros, 1 - np.abs(sign), zeros, zeros + 1]
+    np.testing.assert_array_equal(kernels.classify(limbs_of(numbers, 3), None), expected)
 
 
 @pytest.mark.parametrize("format", FLOAT_FORMATS.values(), ids=str)

@@ -24,13 +24,17 @@ def sample(fmt):
 def test_decode_floats(fmt):
     encodings = sample(fmt)
     decoded = decode(np.array(encodings, fmt.word), FLOAT_FORMATS[fmt.name])
-    for encoding, sign, significand, exponent in zip(encodings, *(x.tolist() for x in decoded), strict=True):
+    for encoding, sign, significand, exponent in zip(encodings, *(x.tolist() for x in decoded[:3]), strict=True):
         assert abs(sign) == 1
         value = fmt.value(encoding) if fmt.is_finite(encoding) else 0
         assert sign * significand * 2 ** (exponent - fmt.least_exponent) == value / fmt.value(1)
         assert significand < 1 << fmt.precision
         if fmt.is_infinite(encoding):
             assert sign == (-1 if encoding & fmt.sign_bit else 1)
+    assert decoded.special is not None
+    assert decoded.special.tolist() == [not fmt.is_finite(e) for e in encodings]
+    good = [e for e in encodings if fmt.is_finite(e)]
+    assert decode(np.array(good, fmt.word), FLOAT_FORMATS[fmt.name]).special is None
 
 
 @pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
@@ -44,9 +48,10 @@ def test_finite(fmt):
 def test_decode_integers(name):
     low, high = (0, 1) if name == "bool" else (np.iinfo(name).min, np.iinfo(name).max)
     numbers = [int(n) for n in (low, high, 0, 1, high // 2)]
-    sign, significand, exponent = decode(np.array(numbers, name), INTEGER_FORMATS[name])
+    sign, significand, exponent, special = decode(np.array(numbers, name), INTEGER_FORMATS[name])
     assert [s * m for s, m in zip(sign.tolist(), significand.tolist(), strict=True)] == numbers
     assert not exponent.any()
+    assert special is None
 
 
 def test_python_integers_have_no_encodings():

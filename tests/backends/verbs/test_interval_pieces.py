@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.backends.checks import check_hull_excess, check_interval_pieces
+from tests.backends.checks import check_hull_excess, check_interval_pieces, check_pieces_of
 from tests.operands import ALL_FORMATS, big_integers, floats, integers, whole_range
 from tests.oracle import FORMATS, INTEGER_NAMES
 
@@ -100,10 +100,19 @@ def test_big_integers_in_the_wrong_order(device, endpoints):
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_one_operand_that_repeats_a_matrix(device, side):
-    # a view may give a repeated matrix once
-    repeated, other = np.broadcast_to(np.eye(2), (3, 2, 2)), np.arange(12.0).reshape(3, 2, 2)
-    first, second = (repeated, other) if side == 0 else (other, repeated)
-    assert first_invalid(device, first, second, False) == -1
+    # a view may give a repeated matrix once, and the ends of intervals have to be of one shape
+    other = np.arange(12.0).reshape(3, 2, 2)
+    for array, beside in ((np.eye(2), other), (np.array([[5, 1 << 80], [-3, 0]], object), other.astype(int))):
+        matrix = device.operand(array)
+        operands = [device.backend.repeat(matrix, 3), device.operand(beside)]
+        arrays = [np.broadcast_to(array, (3, 2, 2)), beside]
+        if side:
+            operands, arrays = operands[::-1], arrays[::-1]
+        for endpoints in (True, False):
+            check_pieces_of(device, device.backend.scan([operands])[0].operands, *arrays, endpoints=endpoints)
+            invalid = device.backend.first_invalid_interval(*operands, endpoints=endpoints)
+            wrong = (arrays[0] > arrays[1]) if endpoints else (arrays[1] < 0)
+            assert invalid == (np.flatnonzero(wrong)[0] if wrong.any() else -1)
 
 
 # ---- the hull ------------------------------------------------------------------------------------------------------

@@ -131,9 +131,9 @@ def test_the_rest_of_the_planes_is_left_alone(rng, device):
     backend, base = device.backend, base_for(256, 30)
     engine = backend.engines[0]
     a, b = (device.residues(rng.integers(-99, 99, (2, 3, 4)), base, engine) for _ in range(2))
-    before = [device.download(x).copy() for x in (a, b)]
+    before = [device.download_operand(x, base).copy() for x in (a, b)]
     backend.multiply([(1, a, b), (-1, a, b)], ([0, 1], [1, 0]), base, engine)
-    assert all((device.download(x) == y).all() for x, y in zip((a, b), before, strict=True))
+    assert all((device.download_operand(x, base) == y).all() for x, y in zip((a, b), before, strict=True))
 
 
 # ---- combine -------------------------------------------------------------------------------------------------------

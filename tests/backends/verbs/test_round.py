@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exactla.formats import FLOAT_FORMATS
 from exactla.results import Rounding
 from tests.backends.checks import check_round
-from tests.backends.devices import base_for, objects, open_device
+from tests.backends.devices import base_for, objects, with_device
 from tests.operands import ALL_FORMATS
 from tests.oracle import FORMATS, encode
 
@@ -16,10 +16,10 @@ EXTRA = (0, 1, 2, 20, 22, 23, 24, 25, 46, 47, 48, 49, 70, 130)
 """Bits below a significand: on both sides of every limb."""
 
 
-def columns(cases, limit=1 << 22):
+def columns(device, cases, limit=1 << 22):
     """Numbers, exponents and a base that is just large enough."""
     numbers, exponents = zip(*cases, strict=True)
-    return numbers, exponents, base_for(limit, max(abs(n) for n in numbers).bit_length())
+    return numbers, exponents, device.base(limit, max(abs(n) for n in numbers).bit_length())
 
 
 def significands(fmt):
@@ -46,7 +46,7 @@ def test_exact_values_ties_and_their_neighbours(device, fmt):
     # for each number of spare bits the same rounding decides at other places in a limb
     for extra in EXTRA:
         cases = [case for s, e in significands(fmt) for case in around(s, e, extra)]
-        numbers, exponents, base = columns(cases)
+        numbers, exponents, base = columns(device, cases)
         check_round(device, numbers, exponents, fmt, base)
 
 
@@ -57,7 +57,7 @@ def test_every_value_of_a_narrow_format(device, fmt):
         value = fmt.value(encoding) / 2**fmt.least_exponent if fmt.least_exponent >= 0 else fmt.value(encoding)
         number = int(value * 2**-fmt.least_exponent) if fmt.least_exponent < 0 else int(value)
         cases += around(number, fmt.least_exponent, 3)
-    numbers, exponents, base = columns(cases, 256)
+    numbers, exponents, base = columns(device, cases, 256)
     check_round(device, numbers, exponents, fmt, base)
 
 
@@ -70,7 +70,7 @@ def test_subnormal_limit(device, fmt):
         for extra in EXTRA
         for case in around(significand, fmt.least_exponent, extra)
     ]
-    numbers, exponents, base = columns(cases)
+    numbers, exponents, base = columns(device, cases)
     check_round(device, numbers, exponents, fmt, base)
 
 
@@ -78,7 +78,7 @@ def test_subnormal_limit(device, fmt):
 def test_deep_underflow(device, fmt):
     depths = [*range(70), 100, 1000, 5000, 1 << 20]
     cases = [(s * n, fmt.least_exponent - d) for d in depths for s in (1, -1) for n in (1, 2, 3, (1 << 60) + 1)]
-    numbers, exponents, base = columns(cases)
+    numbers, exponents, base = columns(device, cases)
     check_round(device, numbers, exponents, fmt, base)
 
 
@@ -92,7 +92,7 @@ def test_overflow_threshold(device, fmt):
         for extra in EXTRA
         for case in around(significand, field - 1 + fmt.least_exponent, extra)
     ]
-    numbers, exponents, base = columns(cases)
+    numbers, exponents, base = columns(device, cases)
     check_round(device, numbers, exponents, fmt, base)
 
 
@@ -101,7 +101,7 @@ def test_far_above_overflow(device, fmt):
     top = (1 << fmt.exponent_bits) + fmt.least_exponent
     exponents = [*range(top - 70, top + 3), top + 10, top + 100, 2 * top, 2 * top + 53, 1 << 14, 1 << 20]
     cases = [(s * n, e) for e in exponents for s in (1, -1) for n in (1, 3, (1 << 53) - 1, (1 << 60) + 1)]
-    numbers, exponents, base = columns(cases)
+    numbers, exponents, base = columns(device, cases)
     check_round(device, numbers, exponents, fmt, base)
 
 
@@ -119,13 +119,13 @@ def test_numbers_of_any_length(device, bits, name):
     fmt = FORMATS[name]
     ends = {(1 << bits) - 1, 1 << bits, (1 << bits) + 1, 3 << bits, (5 << bits) // 3}
     cases = [(s * n, e - bits) for n in ends for s in (1, -1) for e in (0, fmt.least_exponent + 3)]
-    numbers, exponents, base = columns(cases, 1 << 12)
+    numbers, exponents, base = columns(device, cases, 1 << 12)
     check_round(device, numbers, exponents, fmt, base)
 
 
 def test_up_to_a_quarter_of_the_product_of_the_moduli(device):
     for bits in (1, 21, 22, 23, 44, 45, 46, 70, 300):
-        base = base_for(1 << 22, bits)
+        base = device.base(1 << 22, bits)
         quarter = base.product // 4
         check_round(device, [quarter, -quarter, quarter - 1, 1], [0, -5, 7, -1070], FORMATS["float64"], base)
 
@@ -182,7 +182,7 @@ def test_the_planes_are_left_alone(device):
     st.sampled_from(ALL_FORMATS),
     st.lists(st.tuples(st.integers(-(2**400), 2**400), st.integers(-1500, 1500)), min_size=1, max_size=20),
 )
-@settings(deadline=None, max_examples=60, derandomize=True)
-def test_any_number_and_exponent(fmt, cases):
-    numbers, exponents, base = columns(cases, 1 << 12)
-    check_round(open_device("numpy"), objects(numbers), exponents, fmt, base)
+@with_device
+def test_any_number_and_exponent(device, fmt, cases):
+    numbers, exponents, base = columns(device, cases, 1 << 12)
+    check_round(device, objects(numbers), exponents, fmt, base)

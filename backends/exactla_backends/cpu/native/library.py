@@ -4,8 +4,8 @@ Each structure keeps the arrays that it points to alive, so that a call may be m
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,12 @@ class Instructions:
         self._library = library
         if found is None:
             raise OSError(f"this CPU cannot run the instruction set {name!r}")
+
+    def bound(self, name: str, *types: Any) -> Callable[..., int]:
+        """A function of native.h for many calls: its argument types are fixed, and results are not looked at."""
+        function = self._library[f"xl_native_{name}"]
+        function.argtypes, function.restype = (Pointer, *types), I64
+        return partial(function, self._set)
 
     def call(self, name: str, *arguments: Any) -> int:
         """Call a function of native.h; MemoryError where it had none."""

@@ -11,9 +11,9 @@ static int omp_get_max_threads(void) {
 
 enum {
     GRAIN = 1 << 14,          /* entries that are worth a piece of work of their own */
-    TILE_ROWS = 128,
+    TILE_ROWS = 256,
     TILE_COLUMNS = 256,
-    TILE_BYTES = 3 << 19,     /* residues of a tile, within a second level cache */
+    TILE_BYTES = 7 << 18,     /* residues of a tile, within a second level cache */
     WORTH_A_THREAD = 1 << 15  /* entries below which work stays on the caller's thread */
 };
 
@@ -234,7 +234,8 @@ static int64_t padded(int64_t bytes) {
     return divide_up(bytes, XL_MATRIX_ALIGNMENT) * XL_MATRIX_ALIGNMENT;
 }
 
-static int workspace_new(workspace *w, const xl_instructions *set, const xl_product *product, int64_t residue_bytes) {
+static int workspace_new(workspace *w, const xl_instructions *set, const xl_product *product, const tiles *t,
+                         int64_t residue_bytes) {
     const int64_t terms = padded((int64_t)sizeof(xl_matrix_term) * product->term_count);
     int64_t scratch;
     w->terms = malloc((size_t)terms);
@@ -242,7 +243,7 @@ static int workspace_new(workspace *w, const xl_instructions *set, const xl_prod
         return 0;
     for (int64_t i = 0; i < product->term_count; ++i)
         w->terms[i] = product->terms[i].first;
-    scratch = padded(xl_matrix_scratch_bytes(set->matrix, w->terms, product->term_count));
+    scratch = padded(xl_matrix_scratch_bytes(set->matrix, (int)product->octets, t->row_step, t->column_step));
     w->whole = malloc((size_t)(scratch + residue_bytes + XL_MATRIX_ALIGNMENT));
     if (!w->whole) {
         free(w->terms);
@@ -291,7 +292,7 @@ int64_t xl_native_multiply(const xl_instructions *set, const xl_product *product
 #pragma omp parallel num_threads(size) if (size > 1)
     {
         workspace w;
-        const int ready = workspace_new(&w, set, product, 0);
+        const int ready = workspace_new(&w, set, product, &t, 0);
         if (!ready) {
 #pragma omp atomic write
             failed = XL_OUT_OF_MEMORY;
@@ -339,7 +340,7 @@ int64_t xl_native_multiply_round(const xl_instructions *set, const xl_product *p
 #pragma omp parallel num_threads(size) if (size > 1)
     {
         workspace w;
-        const int ready = workspace_new(&w, set, product, plane * product->octets * product->moduli);
+        const int ready = workspace_new(&w, set, product, &t, plane * product->octets * product->moduli);
         if (!ready) {
 #pragma omp atomic write
             failed = XL_OUT_OF_MEMORY;

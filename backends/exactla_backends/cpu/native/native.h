@@ -114,4 +114,41 @@ int64_t xl_native_integers(const xl_instructions *set, const xl_result_stack *re
 /* Whether the matrix kernels are right on extreme residues and on the longest sums: 1 or 0, or XL_OUT_OF_MEMORY. */
 int64_t xl_native_check(const xl_instructions *set);
 
+/* ---- small products ---- */
+
+enum {
+    XL_DIRECT_NOT = -2,    /* the general path has to be taken */
+    XL_DIRECT_MODULI = 32, /* the most moduli of a plan */
+    XL_DIRECT_BITS = 216,  /* plans are for results of fewer bits, */
+    XL_DIRECT_LIMBS = 8    /* made from integers of fewer limbs */
+};
+
+/* A matrix by rows; strides in bytes. */
+typedef struct {
+    const void *data;
+    int64_t row_stride, depth_stride;
+    const int64_t *format;
+} xl_direct_side;
+
+/* Tables for results of so many bits, from integers of so many limbs. */
+typedef struct {
+    xl_residue_table residues;
+    xl_crt_table crt;
+    const xl_matrix_modulus8 *constants;
+} xl_direct_plan;
+
+/* left @ right.T to `count` arrays of encodings. */
+typedef struct {
+    xl_direct_side left, right;
+    int64_t rows, columns, depth;
+    const int64_t *format;
+    const xl_direct_plan *const *plans; /* [XL_DIRECT_BITS][XL_DIRECT_LIMBS] */
+    int64_t count;
+    xl_encodings encodings[2];
+} xl_direct;
+
+/* Requires: rows, columns and depth are positive.
+ * Ensures: the encodings, and returns 0; or returns XL_DIRECT_NOT, or 1 + the number of a plan that is null. */
+int64_t xl_native_direct(const xl_instructions *set, const xl_direct *job);
+
 #endif
