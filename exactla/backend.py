@@ -38,7 +38,9 @@ class Operand:
     shape: tuple[int, int, int]
     exponents: Buffer = None
     bits: int = 0
+    tops: Buffer = None  # int64 [S, R]: entries of row r are below 2**tops[r] in magnitude
     finite: bool = False  # whether the scan found all entries finite
+    truncated: bool = False  # whether bits below the row's exponent are dropped
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class Backend(Protocol):
 
     name: str
     engines: tuple[Engine, ...]  # the preferred one first
+    leading_bits: int  # bits of a row that the plan for wide operands keeps, see core.truncation
 
     # ---- memory ----------------------------------------------------------------------------------------------------
     def scope(self, like: "Source") -> AbstractContextManager[None]:
@@ -132,6 +135,12 @@ class Backend(Protocol):
 
     def repeat(self, operand: Operand, stacks: int) -> Operand:
         """An operand of one matrix as a stack of it, not copied."""
+
+    def gather(self, operand: Operand, rows: Sequence[tuple[int, int]]) -> Operand:
+        """The given (stack, row) as a stack of matrices of one row, copied."""
+
+    def scatter(self, encodings: Buffer, places: Sequence[tuple[int, int, int]], values: Buffer) -> None:
+        """encodings[places[n]] = values[n, 0, 0]."""
 
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Buffer:
         """A result of encodings [T, R, C], uninitialised."""
@@ -192,6 +201,20 @@ class Backend(Protocol):
         roundings: Sequence[Rounding],
     ) -> tuple[Buffer, ...]:
         """Encodings of s * 2**(left row's + right row's + common exponent), rounded once, for each rounding."""
+
+    def truncate(self, operand: Operand, bits: int) -> Operand:
+        """The operand with exponents raised so that rows keep their leading bits: exponent >= top - bits."""
+
+    def round_certified(
+        self,
+        planes: Buffer,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        slack: int,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Buffer, ...], Sequence[tuple[int, int, int]]]:
+        """As `round`; and where s - 2**slack and s + 2**slack do not round alike: one host synchronisation."""
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         """Pieces of the intervals [first, second], or first -+ second where not `endpoints`; first's exponents."""

@@ -292,10 +292,11 @@ def without_the_last_plane(planes):
 @pytest.mark.parametrize("change", [one_unit, without_the_last_plane])
 def test_a_spoiled_residue_is_noticed(rng, monkeypatch, change):
     a, b = rng.integers(1, 100, (3, 4)).astype(float), rng.integers(1, 100, (4, 3)).astype(float)
-    assert_product(xl.mm(a, b), a, b, FLOAT64)
-    spoil(monkeypatch, change)
-    with pytest.raises(AssertionError, match="entries differ"):
-        assert_enclosure(xl.mm_enclose(a, b), a, b, FLOAT64)
+    with xl.backend("numpy"):
+        assert_product(xl.mm(a, b), a, b, FLOAT64)
+        spoil(monkeypatch, change)
+        with pytest.raises(AssertionError, match="entries differ"):
+            assert_enclosure(xl.mm_enclose(a, b), a, b, FLOAT64)
 
 
 def test_bytes_are_compared():

@@ -56,6 +56,23 @@ class HostMemory:
         limbs = operand.buffer.shape[:1] if _has_limbs(operand) else ()
         return replace(operand, buffer=np.broadcast_to(operand.buffer, (*limbs, *shape)), shape=shape)
 
+    def gather(self, operand: Operand, rows: Sequence[tuple[int, int]]) -> Operand:
+        stacks, places = np.array(rows, np.int64).T
+        many = (slice(None),) if _has_limbs(operand) else ()
+        exponents, tops = (None if x is None else x[stacks, places][:, None] for x in (operand.exponents, operand.tops))
+        part = operand.buffer[(*many, stacks, places)]
+        part = part.reshape(*part.shape[:-1], 1, part.shape[-1])
+        return replace(operand, buffer=part, shape=(len(rows), 1, operand.shape[2]), exponents=exponents, tops=tops)
+
+    def scatter(self, encodings: Array, places: Sequence[tuple[int, int, int]], values: Array) -> None:
+        encodings[tuple(np.array(places, np.int64).T)] = values[:, 0, 0]
+
+    def truncate(self, operand: Operand, bits: int) -> Operand:
+        if operand.bits <= bits or _has_limbs(operand):
+            return operand
+        exponents = np.maximum(operand.exponents, operand.tops - bits)
+        return replace(operand, exponents=exponents, bits=bits, truncated=True)
+
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Array:
         return np.empty(shape, f"u{format.bits // 8}")
 

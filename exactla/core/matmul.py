@@ -10,6 +10,7 @@ from exactla.core.contraction import Contraction, Pairing, PlainSide, Terms
 from exactla.core.evaluation import Output, evaluate, plan
 from exactla.core.nonfinite import special_contraction
 from exactla.core.planning import Arithmetic, Tiling, arithmetic, sum_bits
+from exactla.core.truncation import truncation
 from exactla.errors import OperandChangedError
 from exactla.formats import FloatFormat
 from exactla.results import Rounding
@@ -87,6 +88,11 @@ def rounded_product(
         special = special_contraction(backend, a.operands, b.operands, pairing, groups, options.engine)
     tiling = plan(contraction, options.workspace, special=special)
     outputs = [Output(((1, number),), roundings) for number in range(len(groups))]
+    if special is None:
+        cheaper = truncation(backend, contraction, a.operands, b.operands, groups, outputs, format, options.engine)
+        if cheaper is not None:
+            results, syncs = cheaper.evaluate(tiling, options.progress)
+            return results, Work(cheaper.leading.arithmetic, tiling, 1 + syncs)
     results = evaluate(contraction, outputs, format, tiling, special=special, progress=options.progress)
     syncs = 1 + check_operands(backend, contraction, options)
     return results, Work(contraction.arithmetic, tiling, syncs)

@@ -48,6 +48,11 @@ class Tiling:
         tile = self.tile.pairs, self.tile.rows, self.tile.columns
         return prod(-(-length // max(step, 1)) for length, step in zip(self.shape, tile, strict=True))
 
+    def size(self, block: Block) -> int:
+        """Number of results in a block."""
+        sides = (block.pairs, block.rows, block.columns)
+        return prod(side.stop - side.start for side in sides)
+
     def blocks(self) -> Iterator[Block]:
         """The blocks, rows running fastest so that the columns' residues are used again."""
         pairs, rows, columns = self.shape

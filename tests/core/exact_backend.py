@@ -122,6 +122,9 @@ class ExactBackend:
         self.calls["engine_is_exact"] += 1
         return self.exact(engine, modulus_limit)
 
+    def direct(self, left: Any, right: Any, transposed: bool, format: FloatFormat, roundings: Any) -> None:
+        self.calls["direct"] += 1
+
     # ---- verbs -----------------------------------------------------------------------------------------------------
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
         self.calls["scan"] += 1

@@ -27,6 +27,7 @@ class NumpyBackend(HostMemory):
 
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
+    leading_bits = 150
 
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         moduli = len(base.moduli)
@@ -98,22 +99,52 @@ class NumpyBackend(HostMemory):
         format: FloatFormat,
         roundings: Sequence[Rounding],
     ) -> tuple[Array, ...]:
+        found, _ = self._round(planes, base, exponents, None, format, roundings)
+        return found
+
+    def round_certified(
+        self,
+        planes: Array,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        slack: int,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Array, ...], Sequence[tuple[int, int, int]]]:
+        found, doubt = self._round(planes, base, exponents, slack, format, roundings)
+        return found, [(int(t), int(r), int(c)) for t, r, c in np.argwhere(doubt)]
+
+    def _round(
+        self,
+        planes: Array,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        slack: int | None,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Array, ...], NDArray[np.bool_]]:
+        """Encodings, and where they are in doubt."""
         left, right, (left_index, right_index), shift = exponents
         rows = left.exponents[list(left_index)] + shift
         columns = right.exponents[list(right_index)]
         found = tuple(self.allocate(planes.shape[1:], format) for _ in roundings)
+        doubt = np.zeros(planes.shape[1:], np.bool_)
 
         def one(piece: tuple[slice, ...]) -> None:
             t, r, c = piece
             exponent = (rows[t, r, None] + columns[t, None, c]).ravel()
             part = planes[(slice(None), *piece)]
             limbs = rns.to_limbs(part.reshape(len(part), -1), base)
-            encodings = rounding.round_limbs(limbs, exponent, format, roundings)
+            if slack is None:
+                encodings = rounding.round_limbs(limbs, exponent, format, roundings)
+            else:
+                encodings, unsure = rounding.round_certified(limbs, exponent, slack, format, roundings)
+                doubt[piece] = unsure.reshape(part.shape[1:])
             for result, encoded in zip(found, encodings, strict=True):
                 result[piece] = encoded.reshape(part.shape[1:])
 
         for_each(one, chunks(planes.shape[1:]))
-        return found
+        return found, doubt
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         return interval.interval_pieces(first, second, endpoints=endpoints)

@@ -19,6 +19,8 @@ def operand_limbs(operand: Operand, place: tuple[slice, ...], count: int) -> tup
     decoded = decode(operand.buffer[place], operand.format)
     shift = decoded.exponent - exponents
     precision = operand.format.precision if isinstance(operand.format, FloatFormat) else 64
+    if operand.truncated:
+        return mp.from_decoded(decoded, shift, count), 0
     broken = _broken(decoded, precision, shift, operand.bits)
     if operand.finite and decoded.special is not None:
         broken |= decoded.special

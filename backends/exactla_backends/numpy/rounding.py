@@ -42,6 +42,21 @@ def round_limbs(limbs: Ints, exponent: Ints, format: FloatFormat, roundings: Seq
     return found
 
 
+def round_certified(
+    limbs: Ints, exponent: Ints, slack: int, format: FloatFormat, roundings: Sequence[Rounding]
+) -> tuple[list[Encodings], NDArray[np.bool_]]:
+    """Encodings of s - 2**slack times 2**exponent, and where those of s + 2**slack are others."""
+    ends = []
+    for sign in (-1, 1):
+        moved = limbs.copy()
+        moved[slack // mp.BITS] += sign << (slack % mp.BITS)
+        ends.append(round_limbs(mp.carry(moved), exponent, format, roundings))
+    unsure = np.zeros(exponent.shape, np.bool_)
+    for low, high in zip(*ends, strict=True):
+        unsure |= low != high
+    return ends[0], unsure
+
+
 def _ends(magnitude: Ints) -> tuple[Ints, Ints]:
     """Position of the leading bit (-1 for 0), and the index of the lowest limb that is not 0."""
     count, size = magnitude.shape

@@ -27,7 +27,8 @@ def scan(operands: Sequence[Operand]) -> Scanned:
     highest[empty] = 0
     bits = int((highest - lowest).max(initial=0))
     scanned = tuple(
-        replace(x, exponents=lowest, bits=bits, finite=is_finite) for x, is_finite in zip(operands, good, strict=True)
+        replace(x, exponents=lowest, bits=bits, tops=highest, finite=is_finite)
+        for x, is_finite in zip(operands, good, strict=True)
     )
     return Scanned(scanned, bits, all(good))
 

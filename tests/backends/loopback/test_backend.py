@@ -16,7 +16,8 @@ from tests.core.calls import CALLS
 from tests.oracle import same_bytes
 
 PRODUCT = {"view", "scan", "tile_bytes", "residues", "multiply", "block", "total"}
-ROUNDED = PRODUCT | {"allocate", "round", "store", "restore", "scope"}
+ROUNDED = PRODUCT | {"round", "restore", "scope"}
+BLOCKS = {"allocate", "store"}
 SPECIAL = ROUNDED | {"special_pieces", "mark"}
 INTERVAL = ROUNDED | {"interval_pieces", "integers", "combine"}
 
@@ -59,11 +60,29 @@ def test_bytes_and_verbs(loopback, name, limit):
             assert x.tolist() == y.tolist()
         else:
             same_bytes(x, y)
-    asked = set(loopback.calls) - {"engine_is_exact"}
+    asked = set(loopback.calls) - {"engine_is_exact", "direct"}
     empty = {"residues", "multiply", "round", "store", "block"} if "nothing" in name else set()
     assert asked - {"free_bytes", "combine"} >= verbs_of(name) - empty - {"combine"}
-    assert asked <= verbs_of(name) | {"free_bytes", "combine"}
+    assert asked <= verbs_of(name) | {"free_bytes", "combine"} | BLOCKS
+    # one block is the result itself
+    if limit is None and not empty:
+        assert not asked & BLOCKS
+    else:
+        assert ("allocate" in asked) >= ("store" in asked)
+    assert loopback.calls["direct"] == (not name.startswith(("mm_exact", "mm_interval")))
     assert loopback.calls["scan"] == loopback.calls["scope"] == loopback.calls["total"] - ("interval" in name) == 1
+
+
+def test_blocks_are_stored_one_by_one(loopback):
+    a = np.arange(600.0).reshape(20, 30)
+    with xl.backend("loopback"):
+        whole, info = xl.mm(a, a.T, return_info=True)
+        assert not loopback.calls.keys() & BLOCKS
+        with xl.workspace_limit(info.workspace_bytes // 2):
+            found, cut = xl.mm(a, a.T, return_info=True)
+    assert loopback.calls["store"] == cut.passes > info.passes == 1
+    assert loopback.calls["allocate"] == 1
+    same_bytes(found, whole)
 
 
 def test_the_account_names_the_backend(loopback):
