@@ -1,4 +1,4 @@
-"""A cheaper plan for operands whose exponents spread widely: leading bits first, and exact sums where they do not decide.
+"""A cheaper plan for operands of wide spread: leading bits first, and exact sums where those do not decide.
 
 Keeping the leading t bits of each row changes an entry by less than one unit of its row, so a sum of n products of
 integers below 2**t changes by less than n (2**t_left + 2**t_right + 1) <= 2**slack. Where s - 2**slack and
@@ -46,6 +46,7 @@ class TruncatedProduct:
             place = (block.pairs, block.rows, block.columns)
             for output, buffers in zip(self.outputs, results, strict=True):
                 ((_, group),) = output.terms
+                encodings: Sequence[Buffer]
                 encodings, uncertain = self.backend.round_certified(
                     planes[group], self.leading.arithmetic.base, exponents, self.slack, self.format, output.roundings
                 )

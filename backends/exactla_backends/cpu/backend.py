@@ -43,6 +43,7 @@ class CpuBackend(HostMemory):
     """See `exactla.backend.Backend`. EXACTLA_CPU_INSTRUCTIONS forces an instruction set, for tests."""
 
     name = "cpu"
+    leading_bits = 150
     engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
 
     def __init__(self) -> None:
@@ -86,7 +87,8 @@ class CpuBackend(HostMemory):
         lowest[empty] = highest[empty] = 0
         bits = int((highest - lowest).max(initial=0))
         scanned = tuple(
-            replace(x, exponents=lowest, bits=bits, finite=not bad) for x, bad in zip(operands, nonfinite, strict=True)
+            replace(x, exponents=lowest, bits=bits, tops=highest, finite=not bad)
+            for x, bad in zip(operands, nonfinite, strict=True)
         )
         return Scanned(scanned, bits, not any(nonfinite))
 
@@ -111,7 +113,8 @@ class CpuBackend(HostMemory):
             ctypes.byref(library.plane_stack(planes)),
             I64(0),
         )
-        return OperandPlanes(self._native, planes, rows), broken
+        # a truncated operand drops bits by intent
+        return OperandPlanes(self._native, planes, rows), 0 if operand.truncated else broken
 
     def multiply(
         self,
@@ -163,21 +166,36 @@ class CpuBackend(HostMemory):
         format: FloatFormat,
         roundings: Sequence[Rounding],
     ) -> tuple[Array, ...]:
+        return self._round(planes, base, exponents, format, roundings, (0, None))
+
+    def round_certified(
+        self,
+        planes: Planes,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        slack: int,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Array, ...], Sequence[tuple[int, int, int]]]:
+        unsure = np.zeros(planes.shape, np.uint8)
+        found = self._round(planes, base, exponents, format, roundings, (slack, unsure))
+        return found, [(int(t), int(r), int(c)) for t, r, c in np.argwhere(unsure)]
+
+    def _round(
+        self,
+        planes: Planes,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        certified: tuple[int, Array | None],
+    ) -> tuple[Array, ...]:
         left, right, pairs, shift = exponents
-        shape = (
-            planes.shape
-            if isinstance(planes, PendingProduct)
-            else (
-                len(planes.planes),
-                planes.planes.shape[2],
-                planes.columns,
-            )
-        )
-        results = tuple(self.allocate(shape, format) for _ in roundings)
-        if 0 in shape:
+        results = tuple(self.allocate(planes.shape, format) for _ in roundings)
+        if 0 in planes.shape:
             return results
         rows, columns = (np.ascontiguousarray(x.exponents) for x in (left, right))
-        job = library.rounding_job(base, _octets(base), format, (rows, columns, shift), results, roundings)
+        job = library.rounding_job(base, _octets(base), format, (rows, columns, shift), results, roundings, certified)
         if isinstance(planes, PendingProduct):
             self._native.call("multiply_round", ctypes.byref(planes.product), ctypes.byref(job), I64(0))
         else:
@@ -186,7 +204,7 @@ class CpuBackend(HostMemory):
                 "round",
                 ctypes.byref(library.result_stack(planes.planes, planes.columns)),
                 *map(_pointer, index),
-                I64(shape[0]),
+                I64(len(index[0])),
                 ctypes.byref(job),
                 I64(0),
             )

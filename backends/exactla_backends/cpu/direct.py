@@ -36,7 +36,7 @@ class Direct:
     def product(
         self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
     ) -> list[Array] | None:
-        """Encodings [R, C] of left @ right, or left @ right.T, for each rounding; None where it is not for this path."""
+        """Encodings [R, C] of left @ right, or left @ right.T, for each rounding; None where it is not for here."""
         if left.complex or right.complex or len(left.shape) != 2 or len(right.shape) != 2 or len(roundings) > 2:
             return None
         if isinstance(left.format, BigIntegerFormat) or isinstance(right.format, BigIntegerFormat):

@@ -144,6 +144,11 @@ class ResultPlanes:
     planes: Array
     columns: int
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """[T, R, C]."""
+        return len(self.planes), self.planes.shape[2], self.columns
+
 
 def residues_of(planes: PendingProduct | ResultPlanes) -> ResultPlanes:
     """Residues, computed now where they have not been."""

@@ -99,6 +99,72 @@ int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, co
     return 0;
 }
 
+/* Ensures: limbs = s + sign * 2**slack for sign 1 or -1. */
+XL_FUNCTION void move_limbs(uint32_t *moved, const uint32_t *limbs, int32_t count, int64_t slack, int64_t sign) {
+    const int32_t place = (int32_t)(slack / 32);
+    const int64_t step = sign * ((int64_t)1 << slack % 32);
+    int64_t carry[XL_LANES] XL_ALIGNED;
+    XL_EACH_LANE(w) carry[w] = 0;
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w) {
+            const int64_t sum = (int64_t)limbs[j * XL_LANES + w] + carry[w] + (j == place ? step : 0);
+            moved[j * XL_LANES + w] = (uint32_t)(uint64_t)sum;
+            carry[w] = sum < 0 ? -1 : sum >> 32;
+        }
+}
+
+/* Ensures: encodings[e] of a block of integers, in each direction. */
+XL_FUNCTION void block_encodings(uint64_t *words, uint32_t *limbs, int32_t count, const int64_t exponent[XL_LANES],
+                                 const xl_format *format, const xl_encodings *encodings, int64_t directions) {
+    xl_rounded rounded;
+    xl_round_limbs(&rounded, limbs, count, exponent, format);
+    for (int64_t e = 0; e < directions; ++e)
+        xl_encode(words + e * XL_LANES, &rounded, encodings[e].rounding, format);
+}
+
+int64_t XL_ENTRY(round_certified)(const xl_results *results, const xl_crt_table *table, const xl_exponents *exponents,
+                                  const int64_t *format, const xl_encodings *encodings, int64_t count, int64_t slack,
+                                  uint8_t *unsure, int64_t unsure_stride, int64_t begin, int64_t end) {
+    const xl_format target = xl_format_read(format);
+    const int32_t size = (int32_t)table->limbs;
+    uint32_t *lanes = allocate_lanes(XL_ROUND_PAD + 2 * table->limbs + table->groups + 4 * count);
+    uint32_t *moved = lanes + XL_ROUND_PAD * XL_LANES, *limbs = moved + size * XL_LANES;
+    uint32_t *packed = limbs + size * XL_LANES;
+    uint64_t *low = (uint64_t *)(packed + table->groups * XL_LANES), *high = low + count * XL_LANES;
+    int64_t exponent[XL_LANES] XL_ALIGNED;
+    if (lanes == NULL)
+        return XL_OUT_OF_MEMORY;
+    memset(lanes, 0, XL_ROUND_PAD * XL_LANE_BYTES);
+    for (int64_t row = begin; row < end; row += xl_tile_rows(results->columns))
+        for (int64_t first = 0; first < results->columns; first += XL_LANES) {
+            const xl_tile tile = xl_tile_at(row, end, first, results->columns);
+            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
+                const xl_block block = xl_block_of(&tile, i);
+                results_limbs(limbs, packed, results, table, &block);
+                lane_exponents(exponent, exponents, &block);
+                move_limbs(moved, limbs, size, slack, -1);
+                block_encodings(low, moved, size, exponent, &target, encodings, count);
+                move_limbs(moved, limbs, size, slack, 1);
+                block_encodings(high, moved, size, exponent, &target, encodings, count);
+                for (int64_t e = 0; e < count; ++e) {
+                    char *to = (char *)encodings[e].data + block.row * encodings[e].row_stride + first * target.octets;
+                    xl_store_words(to, encodings[e].row_stride, target.octets, low + e * XL_LANES, block.rows,
+                                   block.count);
+                }
+                for (int32_t r = 0; r < block.rows; ++r)
+                    for (int32_t c = 0; c < block.count; ++c) {
+                        const int32_t w = r * block.count + c;
+                        int differ = 0;
+                        for (int64_t e = 0; e < count; ++e)
+                            differ |= low[e * XL_LANES + w] != high[e * XL_LANES + w];
+                        unsure[(block.row + r) * unsure_stride + first + c] = (uint8_t)differ;
+                    }
+            }
+        }
+    free(lanes);
+    return 0;
+}
+
 int64_t XL_ENTRY(mark)(const xl_results special[3], const xl_crt_table *table, const int64_t *format,
                        const xl_encodings *encodings, int64_t begin, int64_t end) {
     const xl_format target = xl_format_read(format);

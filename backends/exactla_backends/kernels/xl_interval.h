@@ -10,7 +10,7 @@
 #define XL_OUTER 3     /* |m| + r */
 #define XL_RHO 4       /* sign(m) min(|m|, r) */
 #define XL_ABS_RHO 5   /* min(|m|, r) */
-#define XL_STRADDLES 6 /* 1 where |m| < r, else 0 */
+#define XL_STRADDLES 6 /* 1 where 0 < |m| < r, else 0 */
 #define XL_PIECES 7
 
 /* Requires: first and second of `count` limbs, of magnitude below 2**(32 count - 3). With `endpoints` they are lo and
@@ -22,7 +22,7 @@ XL_FUNCTION int64_t xl_interval_pieces(uint32_t *pieces, const uint32_t *first, 
     uint32_t *m = pieces + XL_MIDPOINT * size, *abs_m = pieces + XL_MAGNITUDE * size;
     uint32_t *r = pieces + XL_RADIUS * size, *outer = pieces + XL_OUTER * size, *rho = pieces + XL_RHO * size;
     uint32_t *abs_rho = pieces + XL_ABS_RHO * size, *straddles = pieces + XL_STRADDLES * size;
-    uint32_t negative[XL_LANES], inside[XL_LANES], wrong[XL_LANES];
+    uint32_t negative[XL_LANES], inside[XL_LANES], wrong[XL_LANES], nonzero[XL_LANES];
     int64_t invalid = 0;
     xl_limbs_add(m, first, endpoints ? second : first, count);
     if (endpoints)
@@ -37,7 +37,7 @@ XL_FUNCTION int64_t xl_interval_pieces(uint32_t *pieces, const uint32_t *first, 
     xl_limbs_negate(rho, abs_rho, count, negative);
     for (int32_t j = 0; j < count; ++j)
         XL_EACH_LANE(w)
-            straddles[j * XL_LANES + w] = j == 0 ? inside[w] & 1 : 0;
+            straddles[j * XL_LANES + w] = j == 0 ? inside[w] & nonzero[w] & 1 : 0;
     xl_limbs_sign(wrong, r, count);
     XL_EACH_LANE(w)
         invalid += (int64_t)(wrong[w] & 1);

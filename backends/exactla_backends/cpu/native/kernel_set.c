@@ -12,6 +12,7 @@ const xl_kernel_set XL_ENTRY(kernel_set) = {
     .classify = XL_ENTRY(classify),
     .integers = XL_ENTRY(integers),
     .round = XL_ENTRY(round),
+    .round_certified = XL_ENTRY(round_certified),
     .mark = XL_ENTRY(mark),
     .combine = XL_ENTRY(combine),
 };

@@ -15,6 +15,8 @@ typedef struct {
     int64_t (*integers)(const xl_results *, const xl_crt_table *, uint32_t *, int64_t, int64_t, int64_t, int64_t);
     int64_t (*round)(const xl_results *, const xl_crt_table *, const xl_exponents *, const int64_t *,
                      const xl_encodings *, int64_t, int64_t, int64_t);
+    int64_t (*round_certified)(const xl_results *, const xl_crt_table *, const xl_exponents *, const int64_t *,
+                               const xl_encodings *, int64_t, int64_t, uint8_t *, int64_t, int64_t, int64_t);
     int64_t (*mark)(const xl_results[3], const xl_crt_table *, const int64_t *, const xl_encodings *, int64_t,
                     int64_t);
     void (*combine)(void *, const xl_results *, const int64_t *, int64_t, const xl_crt_table *, int64_t, int64_t);

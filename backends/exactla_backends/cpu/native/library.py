@@ -88,6 +88,8 @@ RoundingJob = _structure(
     encodings=Pointer,
     pair_stride=I64,
     count=I64,
+    slack=I64,
+    unsure=Pointer,
 )
 
 
@@ -249,8 +251,10 @@ def rounding_job(
     exponents: tuple[Array, Array, int],
     results: Sequence[Array],
     roundings: Sequence[Rounding],
+    certified: tuple[int, Array | None] = (0, None),
 ) -> ctypes.Structure:
-    """How residues become the given encodings [T, R, C], one array for each rounding."""
+    """How residues become the given encodings [T, R, C], one array for each rounding; see xl_rounding_job."""
+    slack, unsure = certified
     table, crt = tables.format_table(format), crt_table(base, octets)
     encodings = (Encodings * len(results))(
         *(
@@ -268,5 +272,7 @@ def rounding_job(
         ctypes.addressof(encodings),
         results[0].strides[0],
         len(results),
+        slack,
+        pointer(unsure),
     )
-    return keep(job, table, crt, left, right, encodings, *results)
+    return keep(job, table, crt, left, right, encodings, unsure, *results)

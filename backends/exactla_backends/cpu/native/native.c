@@ -318,7 +318,7 @@ enum { MOST_ENCODINGS = 4 };
 
 /* Rows [begin, end) of residues, which lie at (row, column) of the results of a pair, to encodings. */
 static int64_t round_rows(const xl_instructions *set, const xl_rounding_job *job, const xl_results *residues,
-                          int64_t pair, const int64_t *row_exponents, const int64_t *column_exponents, int64_t row,
+                          int64_t rows, int64_t columns, int64_t pair, const int64_t *row_exponents, const int64_t *column_exponents, int64_t row,
                           int64_t column, int64_t begin, int64_t end) {
     xl_encodings to[MOST_ENCODINGS];
     xl_exponents exponents = {row_exponents + row, column_exponents + column, job->shift};
@@ -326,6 +326,9 @@ static int64_t round_rows(const xl_instructions *set, const xl_rounding_job *job
         to[e] = job->encodings[e];
         to[e].data = (char *)to[e].data + pair * job->pair_stride + row * to[e].row_stride + column * job->format[1];
     }
+    if (job->unsure)
+        return set->elements->round_certified(residues, job->crt, &exponents, job->format, to, job->count, job->slack,
+                                              job->unsure + (pair * rows + row) * columns + column, columns, begin, end);
     return set->elements->round(residues, job->crt, &exponents, job->format, to, job->count, begin, end);
 }
 
@@ -355,7 +358,7 @@ int64_t xl_native_multiply_round(const xl_instructions *set, const xl_product *p
             if (!ready)
                 continue;
             multiply_tile(set, product, &w, at, w.residues, plane, t.column_step);
-            if (round_rows(set, job, &residues, at.pair, job->left_exponents + product->left[at.pair] * product->rows,
+            if (round_rows(set, job, &residues, t.rows, t.columns, at.pair, job->left_exponents + product->left[at.pair] * product->rows,
                            job->right_exponents + product->right[at.pair] * product->columns, at.range.row_begin,
                            at.range.column_begin, 0, rows) < 0) {
 #pragma omp atomic write
@@ -381,7 +384,7 @@ int64_t xl_native_round(const xl_instructions *set, const xl_result_stack *resul
         xl_results part = results->first;
         part.data = (const char *)part.data + pair * results->pair_stride + row * part.row_stride;
         part.rows = piece_end(&pieces, i) - row;
-        if (round_rows(set, job, &part, pair, job->left_exponents + left[pair] * rows,
+        if (round_rows(set, job, &part, rows, columns, pair, job->left_exponents + left[pair] * rows,
                        job->right_exponents + right[pair] * columns, row, 0, 0, part.rows) < 0) {
 #pragma omp atomic write
             failed = XL_OUT_OF_MEMORY;

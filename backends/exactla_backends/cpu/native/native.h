@@ -58,6 +58,8 @@ typedef struct {
     int64_t shift;
     const xl_encodings *encodings; /* of pair 0; pair t starts t * pair_stride bytes later */
     int64_t pair_stride, count;
+    int64_t slack;   /* with unsure: as xl_host.h's round_certified */
+    uint8_t *unsure; /* null, or [pairs][rows][columns] */
 } xl_rounding_job;
 
 /* The instruction sets of this build, the preferred one first; null past the last. `runs_here` is 0 or 1. */
