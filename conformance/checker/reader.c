@@ -35,13 +35,16 @@ void read_text(reader *from, char *target) {
 }
 
 void read_numbers(reader *from, void *target, int64_t count, int octets) {
-    char *to = target;
-    for (int64_t i = 0; i < count; ++i, to += octets) {
+    for (int64_t i = 0; i < count; ++i) {
         const uint64_t number = read_number(from, octets);
-        const uint8_t one = (uint8_t)number;
-        const uint16_t two = (uint16_t)number;
-        const uint32_t four = (uint32_t)number;
-        memcpy(to, octets == 1 ? (const void *)&one : octets == 2 ? (const void *)&two : octets == 4 ? (const void *)&four : &number, (size_t)octets);
+        if (octets == 1)
+            ((uint8_t *)target)[i] = (uint8_t)number;
+        else if (octets == 2)
+            ((uint16_t *)target)[i] = (uint16_t)number;
+        else if (octets == 4)
+            ((uint32_t *)target)[i] = (uint32_t)number;
+        else
+            ((uint64_t *)target)[i] = number;
     }
 }
 

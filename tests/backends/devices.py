@@ -27,6 +27,8 @@ class Device:
     download: Callable[[Any], Any]  # exponents or planes of results, as a NumPy array of integers
     download_operand: Callable[[Any, ResidueBase], Any]  # planes of operands likewise, with any padding
     upload: Callable[[Any], Any]  # exponents, from a NumPy array of int64
+    smallest_modulus: int = 2
+    octet_bits: int | None = None  # the widest entries that moduli up to 256 take, where there is a limit
 
     def operand(self, array: Any, *, part: Any = "real", transpose: bool = False) -> Operand:
         """An array as the backend sees it."""
@@ -43,6 +45,10 @@ class Device:
     @property
     def largest_modulus(self) -> int:
         return max(limit for _, limit in engine_cases(self.backend))
+
+    def takes(self, operand: Operand, base: ResidueBase) -> bool:
+        """Whether the backend makes residues of such entries: a base that determines them is not refused."""
+        return self.octet_bits is None or max(base.moduli) > 256 or operand.bits <= self.octet_bits
 
     def operand_planes(self, planes: Any, base: ResidueBase, shape: tuple[int, ...]) -> Any:
         """Residues [P, *shape] of an operand, whose padding has to be of zeros."""
@@ -80,7 +86,8 @@ class Device:
 
     def integers(self, operand: Operand) -> Any:
         """The entries of a scanned operand, or of a piece, in units of their rows' exponents, as Python integers."""
-        base = base_for(self.backend.engines[0].modulus_limits[0], operand.bits)
+        narrow = self.backend.engines[0].modulus_limits[0]
+        base = base_for(narrow, operand.bits) if operand.bits < 300 else self.base(1 << 22, operand.bits)
         planes, broken = self.backend.residues(operand, base, self.backend.engines[0])
         if self.backend.total([broken]):
             raise AssertionError("entries broke their scan")
@@ -107,9 +114,20 @@ def _operand_from_cpu(buffer: Any, base: ResidueBase) -> Any:
     return planes if len(planes) == len(base.moduli) else 256 * planes[::2] + planes[1::2]
 
 
-_WAYS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, ResidueBase], Any], Callable[[Any], Any]]] = {
-    "numpy": (np.asarray, lambda planes, base: np.asarray(planes), np.asarray),
-    "cpu": (_from_cpu, _operand_from_cpu, np.asarray),
+_WAYS: dict[str, dict[str, Any]] = {
+    "numpy": {
+        "download": np.asarray,
+        "download_operand": lambda planes, base: np.asarray(planes),
+        "upload": np.asarray,
+    },
+    # 16 limbs of 32 bits, three bits of which are spare; no base of moduli up to 256 holds more than 360 bits
+    "cpu": {
+        "download": _from_cpu,
+        "download_operand": _operand_from_cpu,
+        "upload": np.asarray,
+        "smallest_modulus": 3,
+        "octet_bits": 500,
+    },
 }
 
 
@@ -117,7 +135,7 @@ def open_device(name: str) -> Device:
     """The device of a backend that the registry knows."""
     if name not in _WAYS:
         raise NotImplementedError(f"say in {__file__} how to read a buffer of backend {name!r}")
-    return Device(registry.load(name), *_WAYS[name])
+    return Device(registry.load(name), **_WAYS[name])
 
 
 with_device = settings(

@@ -51,6 +51,7 @@ class ExactBackend:
     cost: Callable[[Tile, int, int], int] = lambda tile, pieces, groups: 1
     exact: Callable[[Engine, int], bool] = lambda engine, limit: True
     free: int = 1 << 40
+    leading_bits: int = 1 << 20  # fewer where a test wants leading bits first
     strict: bool = True  # False where a test changes an operand behind the back of the algorithms
     calls: Counter[str] = field(default_factory=Counter)
     tiles: list[Any] = field(default_factory=list)
@@ -81,14 +82,31 @@ class ExactBackend:
 
     def block(self, operand: Operand, stacks: slice, rows: slice, depth: slice) -> Operand:
         part = operand.buffer[stacks, rows, depth]
-        exponents = None if operand.exponents is None else operand.exponents[stacks, rows]
-        return replace(operand, buffer=part, shape=part.shape, exponents=exponents)
+        exponents, tops = (None if x is None else x[stacks, rows] for x in (operand.exponents, operand.tops))
+        return replace(operand, buffer=part, shape=part.shape, exponents=exponents, tops=tops)
 
     def repeat(self, operand: Operand, stacks: int) -> Operand:
         if operand.shape[0] != 1 or operand.exponents is not None:
             raise ContractError(f"an operand of {operand.shape[0]} matrices was repeated, or a scanned one")
         shape = (stacks, *operand.shape[1:])
         return replace(operand, buffer=np.broadcast_to(operand.buffer, shape), shape=shape)
+
+    def gather(self, operand: Operand, rows: Sequence[tuple[int, int]]) -> Operand:
+        self.calls["gather"] += 1
+        index = tuple(np.array(rows).T)
+        part, exponents, tops = (x[index][:, None] for x in (operand.buffer, operand.exponents, operand.tops))
+        return replace(operand, buffer=part, shape=part.shape, exponents=exponents, tops=tops)
+
+    def scatter(self, encodings: Any, places: Sequence[tuple[int, int, int]], values: Any) -> None:
+        self.calls["scatter"] += 1
+        for place, value in zip(places, values, strict=True):
+            encodings[place] = value[0, 0]
+
+    def truncate(self, operand: Operand, bits: int) -> Operand:
+        if operand.bits <= bits:
+            return operand
+        exponents = np.maximum(operand.exponents, operand.tops - bits)
+        return replace(operand, exponents=exponents, bits=bits, truncated=True)
 
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Any:
         return np.full(shape, None, object)
@@ -134,16 +152,18 @@ class ExactBackend:
         values = np.concatenate([x.buffer for x in side], axis=2)
         whole_numbers = any(not isinstance(x.format, FloatFormat) for x in side)
         finite = [not any(isinstance(v, str) for v in x.buffer.flat) for x in side]
-        exponents = np.zeros(values.shape[:2], object)
-        bits = 0
+        exponents, tops = (np.zeros(values.shape[:2], object) for _ in range(2))
         for place in np.ndindex(exponents.shape):
             row = [v for v in values[place] if not isinstance(v, str) and v]
             # integers stay as they are: exact products take them for the integers themselves
             if row:
                 lowest = min([valuation(v) for v in row] + [0] * whole_numbers)
                 exponents[place] = lowest
-                bits = max(bits, *(whole(v, lowest).bit_length() for v in row))
-        found = (replace(x, exponents=exponents, bits=bits, finite=f) for x, f in zip(side, finite, strict=True))
+                tops[place] = lowest + max(whole(v, lowest).bit_length() for v in row)
+        bits = max((tops - exponents).flat, default=0)
+        found = (
+            replace(x, exponents=exponents, bits=bits, tops=tops, finite=f) for x, f in zip(side, finite, strict=True)
+        )
         return Scanned(tuple(found), bits, all(finite))
 
     def first_nonfinite(self, operand: Operand) -> int:
@@ -167,7 +187,8 @@ class ExactBackend:
         numbers = np.zeros(operand.shape, object)
         for place in np.ndindex(operand.shape):
             value = operand.buffer[place]
-            numbers[place] = 0 if isinstance(value, str) else whole(value, operand.exponents[place[:2]])
+            if not isinstance(value, str):
+                numbers[place] = whole(value, operand.exponents[place[:2]], truncated=operand.truncated)
         special = sum(isinstance(value, str) for value in operand.buffer.flat) if operand.finite else 0
         return numbers, special + sum(abs(n) >> operand.bits > 0 for n in numbers.flat)
 
@@ -208,8 +229,35 @@ class ExactBackend:
         roundings: Sequence[Rounding],
     ) -> tuple[Any, ...]:
         self.calls["round"] += 1
-        left, right, pairs, shift = exponents
+        return self._round(self.determined(planes, base), exponents, format, roundings)
+
+    def round_certified(
+        self,
+        planes: Planes,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        slack: int,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Any, ...], Sequence[tuple[int, int, int]]]:
+        self.calls["round_certified"] += 1
         numbers = self.determined(planes, base)
+        low, high = (self._round(numbers + end, exponents, format, roundings) for end in (-(1 << slack), 1 << slack))
+        differ = [
+            place
+            for place in np.ndindex(numbers.shape)
+            if any(x[place] != y[place] for x, y in zip(low, high, strict=True))
+        ]
+        return low, differ
+
+    def _round(
+        self,
+        numbers: Any,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[Any, ...]:
+        left, right, pairs, shift = exponents
         found = tuple(np.zeros(numbers.shape, object) for _ in roundings)
         for t, r, c in np.ndindex(numbers.shape):
             exponent = int(left.exponents[pairs[0][t], r] + right.exponents[pairs[1][t], c] + shift)
@@ -316,9 +364,11 @@ def valuation(value: Fraction) -> int:
     return low.bit_length() - value.denominator.bit_length()
 
 
-def whole(value: Fraction, exponent: int) -> int:
-    """value / 2**exponent, which has to be an integer."""
+def whole(value: Fraction, exponent: int, *, truncated: bool = False) -> int:
+    """value / 2**exponent, which has to be an integer unless it is truncated towards zero."""
     scaled = value / Fraction(2) ** int(exponent)
+    if truncated:
+        return int(scaled)
     if scaled.denominator != 1:
         raise ContractError(f"{value} is no multiple of 2**{exponent}")
     return scaled.numerator

@@ -137,7 +137,9 @@ def test_pieces_that_no_group_uses_are_not_converted(exact, arrays):
     assert used.pieces == 1
     assert conversions(exact, used, plan) == 2
     assert make(exact, arrays, Pairing(*PAIRING), [((1, 0, 0), (1, 0, 1))]).pieces == 2
-    assert (used.planes(everything(plan.shape), plan)[0].of(BASE) == expected(used, arrays, ((1, 1, 0),), PAIRING)).all()
+    assert (
+        used.planes(everything(plan.shape), plan)[0].of(BASE) == expected(used, arrays, ((1, 1, 0),), PAIRING)
+    ).all()
 
 
 def test_residues_are_made_again_for_each_step(exact):

@@ -160,7 +160,7 @@ def test_an_end_that_becomes_special_is_noticed(exact, place):
 
     exact.scan = spoilt
     ends = [np.ones((2, 2, 2)) for _ in range(4)]
-    with pytest.raises(OperandChangedError, match="^[1-9]"):
+    with pytest.raises(OperandChangedError, match=r"^[1-9]"):
         run(exact, ends[:2], ends[2:], IntervalMethod.SHARP, pairing=Pairing((0, 1), (0, 1)))
     assert run(exact, ends[:2], ends[2:], IntervalMethod.SHARP, pairing=Pairing((0, 1), (0, 1)), checks=False)
 

@@ -35,6 +35,11 @@ XL_FUNCTION int64_t xl_interval_pieces(uint32_t *pieces, const uint32_t *first, 
     xl_limbs_add(outer, abs_m, r, count);
     xl_limbs_select(abs_rho, inside, abs_m, r, count);
     xl_limbs_negate(rho, abs_rho, count, negative);
+    XL_EACH_LANE(w)
+        nonzero[w] = 0;
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w)
+            nonzero[w] |= abs_m[j * XL_LANES + w] != 0;
     for (int32_t j = 0; j < count; ++j)
         XL_EACH_LANE(w)
             straddles[j * XL_LANES + w] = j == 0 ? inside[w] & nonzero[w] & 1 : 0;
