@@ -12,6 +12,7 @@ from exactla.errors import (
     WorkspaceError,
 )
 from exactla.intervals import mm_interval, mm_interval_bounds
+from exactla.prepared import Prepared, prepare
 from exactla.products import bmm, bmm_enclose, mm, mm_enclose, mm_enclose_nt, mm_exact, mm_nt
 from exactla.registry import backends
 from exactla.results import Enclosure, Info, Rounding
@@ -38,6 +39,7 @@ __all__ = [
     "NonFiniteError",
     "OperandChangedError",
     "PrecisionError",
+    "Prepared",
     "Rounding",
     "SingularMatrixError",
     "WorkspaceError",
@@ -55,6 +57,7 @@ __all__ = [
     "mm_interval_bounds",
     "mm_nt",
     "operand_checks",
+    "prepare",
     "progress",
     "set_operand_checks",
     "set_workspace_limit",

@@ -11,12 +11,15 @@ from exactla.backend import Backend, Operand
 from exactla.core.matmul import Options, Work
 from exactla.errors import BackendUnavailable, NonFiniteError, OperandChangedError
 from exactla.formats import FloatFormat, common_format
+from exactla.prepared import Prepared
 from exactla.results import Info
 
 
 def read_operands(*operands: tuple[Any, str]) -> tuple[Source, ...]:
     """Check operands, each with its name in messages, and that they belong to one library and device."""
-    sources = tuple(read(array, name) for array, name in operands)
+    sources = tuple(
+        array.as_operand(name) if isinstance(array, Prepared) else read(array, name) for array, name in operands
+    )
     agree(*sources)
     return sources
 

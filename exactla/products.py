@@ -6,6 +6,8 @@ import numpy as np
 
 from exactla import calls
 from exactla.arrays import Source
+from exactla.backend import Backend
+from exactla.core.contraction import Conversion
 from exactla.core.matmul import NonFinite, exact_product, rounded_product
 from exactla.formats import BigIntegerFormat, IntegerFormat
 from exactla.results import Enclosure, Info, Rounding
@@ -301,7 +303,8 @@ def _product(
     backend = calls.backend_for(a)
     options = calls.options()
     with backend.scope(a):
-        if not return_info and options.engine is None:
+        kept = _conversion(a, backend, False), _conversion(b, backend, not transposed)
+        if not (return_info or options.engine or any(kept)):
             encodings = backend.direct(a, b, transposed, format, roundings)
             if encodings is not None:
                 return [backend.restore([x], format, layout.shape, a) for x in encodings], None
@@ -311,7 +314,15 @@ def _product(
         propagate = nonfinite == "propagate"
         try:
             buffers, work = rounded_product(
-                backend, left, right, pairing, format, roundings, propagate=propagate, options=options
+                backend,
+                left,
+                right,
+                pairing,
+                format,
+                roundings,
+                propagate=propagate,
+                options=options,
+                conversions=kept,
             )
         except NonFinite:
             hint = 'pass nonfinite="propagate" for the answers of IEEE 754'
@@ -319,3 +330,11 @@ def _product(
         count = len(roundings)  # buffers hold all roundings of the real part, then all of the imaginary one
         results = [backend.restore(buffers[i::count], format, layout.shape, a) for i in range(count)]
     return results, calls.info(backend, work)
+
+
+def _conversion(source: Source, backend: Backend, transpose: bool) -> Conversion | None:
+    """What a prepared operand keeps; None for an array as it is."""
+    if source.prepared is None:
+        return None
+    kept: Conversion = source.prepared.conversion(backend.name, transpose=transpose)
+    return kept

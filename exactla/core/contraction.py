@@ -4,11 +4,11 @@ A `Side` yields the operands of one side of the product for a block; a `Contract
 groups say. Rounding is left to the caller, since it may want several results from the same sums.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from exactla.backend import Backend, Buffer, Operand, Pairs, Tile
+from exactla.backend import Backend, Buffer, Operand, Pairs, Scanned, Tile
 from exactla.core.planning import Arithmetic, Block, Tiling
 
 Terms = tuple[tuple[int, int, int], ...]
@@ -22,16 +22,29 @@ class Side(Protocol):
     def scanned(self) -> Operand:
         """An operand that carries the rows' exponents."""
 
+    @property
+    def conversion(self) -> "Conversion | None":
+        """Where residues are kept for later products, if anywhere."""
+
     def pieces(self, stacks: slice, rows: slice, depth: slice) -> Sequence[Operand]:
         """The operands of a block."""
 
 
+@dataclass
+class Conversion:
+    """A scan and residues of one side, kept for products to come."""
+
+    scanned: Scanned | None = None
+    planes: dict[Hashable, dict[int, Buffer]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class PlainSide:
-    """Operands taken as they are."""
+    """Operands taken as they are, with what is kept of them from one product to the next."""
 
     backend: Backend
     operands: tuple[Operand, ...]
+    conversion: "Conversion | None" = None
 
     @property
     def scanned(self) -> Operand:
@@ -128,10 +141,16 @@ class Contraction:
         if name in self._kept and self._kept[name][0] == key:
             return self._kept[name][1]
         self._kept.pop(name, None)
+        kept = side.conversion
+        whole_key = (key, self.arithmetic.base, self.arithmetic.engine.name, frozenset(used))
+        if kept is not None and whole_key in kept.planes:
+            return kept.planes[whole_key]
         planes = {}
         for number, operand in enumerate(side.pieces(stacks, rows, depth)):
             if number in used:
                 planes[number], count = self.backend.residues(operand, self.arithmetic.base, self.arithmetic.engine)
                 self.counts.append(count)
+        if kept is not None:
+            kept.planes[whole_key] = planes
         self._kept[name] = (key, planes)
         return planes

@@ -70,6 +70,7 @@ class IntervalSide:
     endpoints: bool
     invalid: list[Buffer] = field(default_factory=list)  # counts of entries with r < 0
     broken: list[Buffer] = field(default_factory=list)  # counts of entries that break their scan
+    conversion: None = None
 
     @property
     def scanned(self) -> Operand:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exactla.backend import Backend, Buffer, Operand
-from exactla.core.contraction import Contraction, Pairing, PlainSide, Terms
+from exactla.backend import Backend, Buffer, Operand, Scanned
+from exactla.core.contraction import Contraction, Conversion, Pairing, PlainSide, Terms
 from exactla.core.evaluation import Output, evaluate, plan
 from exactla.core.nonfinite import special_contraction
 from exactla.core.planning import Arithmetic, Tiling, arithmetic, sum_bits
@@ -14,6 +14,9 @@ from exactla.core.truncation import truncation
 from exactla.errors import OperandChangedError
 from exactla.formats import FloatFormat
 from exactla.results import Rounding
+
+STEADY_BITS = 16
+"""Bits are rounded up to a multiple where an operand is kept, so that its residues serve partners of like exponents."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def rounded_product(
     *,
     propagate: bool,
     options: Options,
+    conversions: tuple[Conversion | None, Conversion | None] = (None, None),
 ) -> tuple[list[Buffer], Work]:
     """Encodings of left @ right.T, rounded once in each direction; for complex operands of both parts in turn.
 
@@ -68,34 +72,54 @@ def rounded_product(
     OperandChangedError
         An operand was written to between its scan and its conversion.
     """
-    a, *others = backend.scan([left] if right is left else [left, right])
-    b = others[0] if others else a
+    a, b, syncs = _scan(backend, left, right, conversions)
     if not (a.finite and b.finite) and not propagate:
         raise NonFinite
     groups = product_groups(len(left), len(right))
     terms = max(map(len, groups)) * left[0].shape[2]
-    left_side = PlainSide(backend, a.operands)
+    bits = sum_bits(a.bits, b.bits, terms)
+    if any(conversions):
+        bits = -(-bits // STEADY_BITS) * STEADY_BITS
+    left_side = PlainSide(backend, a.operands, conversions[0])
     contraction = Contraction(
         backend,
         left_side,
-        PlainSide(backend, b.operands) if others else left_side,
+        left_side if right is left else PlainSide(backend, b.operands, conversions[1]),
         pairing,
         groups,
-        arithmetic(backend, sum_bits(a.bits, b.bits, terms), options.engine),
+        arithmetic(backend, bits, options.engine),
     )
     special = None
     if not (a.finite and b.finite):
         special = special_contraction(backend, a.operands, b.operands, pairing, groups, options.engine)
     tiling = plan(contraction, options.workspace, special=special)
     outputs = [Output(((1, number),), roundings) for number in range(len(groups))]
-    if special is None:
+    if special is None and not any(conversions):
         cheaper = truncation(backend, contraction, a.operands, b.operands, groups, outputs, format, options.engine)
         if cheaper is not None:
-            results, syncs = cheaper.evaluate(tiling, options.progress)
-            return results, Work(cheaper.leading.arithmetic, tiling, 1 + syncs)
+            results, more = cheaper.evaluate(tiling, options.progress)
+            return results, Work(cheaper.leading.arithmetic, tiling, syncs + more)
     results = evaluate(contraction, outputs, format, tiling, special=special, progress=options.progress)
-    syncs = 1 + check_operands(backend, contraction, options)
+    syncs += check_operands(backend, contraction, options)
     return results, Work(contraction.arithmetic, tiling, syncs)
+
+
+def _scan(
+    backend: Backend,
+    left: Sequence[Operand],
+    right: Sequence[Operand],
+    conversions: tuple[Conversion | None, Conversion | None],
+) -> tuple[Scanned, Scanned, int]:
+    """Both sides scanned, except where a conversion has that already; and the host synchronisations it took."""
+    sides = [left] if right is left else [left, right]
+    known = [None if kept is None else kept.scanned for kept in conversions[: len(sides)]]
+    wanted = [side for side, scanned in zip(sides, known, strict=True) if scanned is None]
+    found = iter(backend.scan(wanted) if wanted else [])
+    scanned = [next(found) if s is None else s for s in known]
+    for kept, result in zip(conversions, scanned, strict=False):
+        if kept is not None:
+            kept.scanned = result
+    return scanned[0], scanned[-1], int(bool(wanted))
 
 
 def exact_product(

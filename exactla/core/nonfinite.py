@@ -26,6 +26,7 @@ class SpecialSide:
     backend: Backend
     operands: tuple[Operand, ...]
     scanned: Operand
+    conversion: None = None
 
     def pieces(self, stacks: slice, rows: slice, depth: slice) -> Sequence[Operand]:
         found = []

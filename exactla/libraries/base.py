@@ -38,6 +38,8 @@ class Source:
         What the library calls the array's device; equal for arrays that may be combined.
     device_kind : str
         The kind of device: "cpu", "cuda", "sycl", ...
+    prepared : exactla.prepared.Prepared, optional
+        What earlier calls have made of the array, where the caller passed it as such.
     """
 
     array: Any
@@ -48,6 +50,7 @@ class Source:
     shape: tuple[int, ...]
     device: Any
     device_kind: str
+    prepared: Any = None
 
 
 def type_name(value: Any) -> str:
