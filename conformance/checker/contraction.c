@@ -2,7 +2,7 @@
 #include "contraction.h"
 #include "plain_kernels.h"
 
-enum { DEPTH_STEP = 4096 };
+enum { DEPTH_STEP = 4096, BLOCK_BITS = 64 };
 
 static int64_t round_up(int64_t n, int64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
@@ -184,12 +184,12 @@ static int64_t bit_length(uint64_t x) {
     return bits;
 }
 
-/* Whether the limbs of a table hold integers of so many bits and a sign, perhaps as a window at any place. */
+/* Whether a table holds integers of so many bits and a sign: in its limbs, or in a window of them at any place. */
 static int table_holds(const xl_residue_table *table, const operand *x, int64_t bits) {
-    const int64_t window = 64;
-    if (table->blocks == 0)
-        return bits < 32 * table->limbs;
-    return x->parts == 1 || x->part[0].limbs == 0 ? bits < window * table->blocks : 0;
+    int by_limbs = 0;
+    for (int p = 0; p < x->parts; ++p)
+        by_limbs |= x->part[p].limbs > 0;
+    return table->blocks == 0 ? bits < 32 * table->limbs : !by_limbs && bits < BLOCK_BITS * table->blocks;
 }
 
 problem plan_holds(const case_plan *plan, const operand *left, const operand *right, int64_t extra, int64_t terms) {
@@ -197,6 +197,8 @@ problem plan_holds(const case_plan *plan, const operand *left, const operand *ri
     if (left->bits + right->bits + 2 * extra + products > plan->base->capacity)
         return "the scan finds more bits than the moduli hold";
     const int64_t room = extra > 0 ? extra + 2 : 0; /* see interval_residues in xl_host.h */
+    if (extra > 0 && plan->left->table.blocks + plan->right->table.blocks > 0)
+        return "intervals need tables without a window";
     if (!table_holds(&plan->left->table, left, left->bits + room) ||
         !table_holds(&plan->right->table, right, right->bits + room))
         return "the scan finds more bits than the residue tables hold";

@@ -6,7 +6,6 @@
 #include "report.h"
 #include "xl_host.h"
 
-
 extern const xl_matrix_kernels xl_matrix_portable;
 
 /* What a kernel counted; the checker ends where it had no memory. */
