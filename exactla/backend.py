@@ -179,7 +179,11 @@ class Backend(Protocol):
         """Position in C order of the first entry with first > second, or second < 0 where not `endpoints`; or -1."""
 
     def residues(self, operand: Operand, base: ResidueBase, engine: Engine) -> tuple[Buffer, Buffer]:
-        """Planes [P, S, R, K] congruent to entry / 2**exponent, centred; and a count of entries that break the scan."""
+        """Planes [P, S, R, K] congruent to entry / 2**exponent, centred; and a count of entries that break the scan.
+
+        An entry breaks it where it is 2**(exponent + bits) or more, where it is no integer of that unit unless the
+        operand is truncated, or where it is not finite and the operand was. Moduli are 3 or more.
+        """
 
     def multiply(
         self, terms: Sequence[tuple[int, Buffer, Buffer]], pairs: Pairs, base: ResidueBase, engine: Engine

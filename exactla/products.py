@@ -304,7 +304,8 @@ def _product(
     options = calls.options()
     with backend.scope(a):
         kept = _conversion(a, backend, False), _conversion(b, backend, not transposed)
-        if not (return_info or options.engine or any(kept)):
+        # a shortcut takes no settings and gives no account
+        if not (return_info or options.engine or options.workspace or options.progress or any(kept)):
             encodings = backend.direct(a, b, transposed, format, roundings)
             if encodings is not None:
                 return [backend.restore([x], format, layout.shape, a) for x in encodings], None

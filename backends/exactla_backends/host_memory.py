@@ -48,8 +48,8 @@ class HostMemory:
             return operand
         index = (stacks, rows, depth)
         part = operand.buffer[(slice(None), *index) if _has_limbs(operand) else index]
-        exponents = None if operand.exponents is None else operand.exponents[stacks, rows]
-        return replace(operand, buffer=part, shape=part.shape[-3:], exponents=exponents)
+        exponents, tops = (None if x is None else x[stacks, rows] for x in (operand.exponents, operand.tops))
+        return replace(operand, buffer=part, shape=part.shape[-3:], exponents=exponents, tops=tops)
 
     def repeat(self, operand: Operand, stacks: int) -> Operand:
         shape = (stacks, *operand.shape[1:])

@@ -37,14 +37,20 @@ static int64_t rounding_code(const char *name) {
     return -1;
 }
 
+/* Ensures: an array of the layout's shape. */
+static array shaped(const product_layout *layout) {
+    array x = {.dimensions = layout->dimensions};
+    memcpy(x.shape, layout->shape, sizeof x.shape);
+    return x;
+}
+
 static problem prepare_results(const product_layout *layout, const number_type *type, array *results, int count,
                                pool *memory) {
     if (type == NULL || type->format[0] == XL_KIND_LIMBS)
         return "the file has no type for the result";
     for (int i = 0; i < count; ++i) {
+        results[i] = shaped(layout);
         results[i].type = type;
-        results[i].dimensions = layout->dimensions;
-        memcpy(results[i].shape, layout->shape, sizeof results[i].shape);
         array_allocate(&results[i], memory);
     }
     return NULL;
@@ -79,11 +85,11 @@ problem compute(const case_file *file, const test_case *which, array *results, i
         layout_product(&layout, a, asked->operands == 1 ? a : b, asked->transposed, memory);
     if (found)
         return found;
-    memset(results, 0, MAX_RESULTS * sizeof *results);
     switch (asked->kind) {
     case EXACT:
         *count = 1;
-        return compute_exact(which, &layout, &results[0], memory);
+        results[0] = shaped(&layout);
+        return compute_exact(file, which, &layout, &results[0], memory);
     case MIDPOINTS:
     case ENDPOINTS:
         return compute_bounds(file, which, &layout, asked->kind, results, count, memory);

@@ -2,6 +2,7 @@
 #include "casefile.h"
 #include "reader.h"
 #include "report.h"
+#include "xl_crt.h"
 
 #include <string.h>
 

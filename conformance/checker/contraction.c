@@ -65,7 +65,7 @@ static problem fill_pieces(const contraction *work, const contraction_side *side
             if (work->kind == PARTS)
                 broken += part_residues(work, side, &part[p], &target[p]);
             else
-                kernel_result(xl_classify_c(&part[p], target + p * CLASS_PIECES, 0, lines));
+                xl_classify_c(&part[p], target + p * CLASS_PIECES, 0, lines);
     if (invalid != 0)
         return "an interval is empty";
     return broken == 0 ? NULL : "entries are outside of what the scan found";
@@ -184,6 +184,10 @@ static int64_t bit_length(uint64_t x) {
     return bits;
 }
 
+int64_t sum_bits(int64_t left, int64_t right, int64_t terms) {
+    return left + right + bit_length(terms > 1 ? (uint64_t)terms - 1 : 0);
+}
+
 /* Whether a table holds integers of so many bits and a sign: in its limbs, or in a window of them at any place. */
 static int table_holds(const xl_residue_table *table, const operand *x, int64_t bits) {
     int by_limbs = 0;
@@ -193,8 +197,7 @@ static int table_holds(const xl_residue_table *table, const operand *x, int64_t 
 }
 
 problem plan_holds(const case_plan *plan, const operand *left, const operand *right, int64_t extra, int64_t terms) {
-    const int64_t products = terms > 1 ? bit_length((uint64_t)terms - 1) : 0;
-    if (left->bits + right->bits + 2 * extra + products > plan->base->capacity)
+    if (sum_bits(left->bits + extra, right->bits + extra, terms) > plan->base->capacity)
         return "the scan finds more bits than the moduli hold";
     const int64_t room = extra > 0 ? extra + 2 : 0; /* see interval_residues in xl_host.h */
     if (extra > 0 && plan->left->table.blocks + plan->right->table.blocks > 0)

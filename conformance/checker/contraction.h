@@ -45,6 +45,9 @@ xl_results add_results(const residue_base *base, const xl_results *first, int si
 /* Results of so many rows and columns, not yet set. */
 xl_results new_results(const residue_base *base, int64_t rows, int64_t columns, pool *memory);
 
+/* Bits of a sum of so many products of integers below 2**left and 2**right in magnitude. */
+int64_t sum_bits(int64_t left, int64_t right, int64_t terms);
+
 /* Fails where sums of `terms` products, of integers that have `extra` bits more than the operands, need more bits than
  * the base has, or where the operands do not fit the tables. */
 problem plan_holds(const case_plan *plan, const operand *left, const operand *right, int64_t extra, int64_t terms);

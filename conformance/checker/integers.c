@@ -52,10 +52,16 @@ static void narrow(array *x, const number_type *int64_type, pool *memory) {
     }
 }
 
-problem compute_exact(const test_case *which, const product_layout *layout, const number_type *types[2], array *result,
+problem compute_exact(const case_file *file, const test_case *which, const product_layout *layout, array *result,
                       pool *memory) {
     const int64_t limbs = which->plan.base->crt.limbs, count = layout->left.lines * layout->right.lines;
+    const number_type *int64_type = case_file_type(file, "int64");
     problem found = NULL;
+    result->type = case_file_type(file, "int");
+    result->limbs = limbs;
+    if (result->type == NULL || int64_type == NULL)
+        return "the file has no types for exact results";
+    array_allocate(result, memory);
     for (int64_t t = 0; t < layout->pairs && found == NULL && count > 0; ++t) {
         pool work = {NULL};
         const operand left = operand_scan(&which->operands[0], 1, &layout->left, layout->left_matrix[t], &work);
@@ -64,6 +70,6 @@ problem compute_exact(const test_case *which, const product_layout *layout, cons
         pool_release(&work);
     }
     if (found == NULL)
-        narrow(result, types[0], memory);
+        narrow(result, int64_type, memory);
     return found;
 }

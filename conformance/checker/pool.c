@@ -13,7 +13,7 @@ struct pool_piece {
 
 void *pool_take(pool *from, int64_t count, int64_t size) {
     const size_t around = sizeof(struct pool_piece) + ALIGNMENT;
-    if (count < 0 || size <= 0 || (uint64_t)count > (PTRDIFF_MAX - around) / (uint64_t)size)
+    if (count < 0 || size < 0 || (size > 0 && (uint64_t)count > (PTRDIFF_MAX - around) / (uint64_t)size))
         give_up("%lld times %lld octets are more than this machine can address", (long long)count, (long long)size);
     const size_t octets = (size_t)count * (size_t)size;
     struct pool_piece *piece = malloc(octets + around);

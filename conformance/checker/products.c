@@ -1,4 +1,4 @@
-/* Products of real and complex matrices, finite or not, and exact products of integers. */
+/* Products of real and complex matrices, finite or not, rounded. */
 #include "calls.h"
 #include "plain_kernels.h"
 
@@ -68,8 +68,7 @@ static problem count_special(const rounded_work *of, const contraction *work, xl
     for (int g = 0; g < work->group_count; ++g)
         special_groups(&work->group[g], &special.group[COUNTS * g]);
     special.group_count = COUNTS * work->group_count;
-    const int64_t terms = most_terms(&special) * work->left.x->part[0].depth;
-    if (terms >> (base->capacity - 2) != 0)
+    if (sum_bits(1, 1, most_terms(&special) * work->left.x->part[0].depth) > base->capacity)
         return "there are more special terms than the moduli hold";
     return contract(&special, counts, memory);
 }

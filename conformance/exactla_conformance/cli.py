@@ -1,4 +1,4 @@
-"""`exactla conformance`: run the suite, compare recorded runs, freeze digests, list the cases."""
+"""`exactla conformance`: run the suite, compare recorded runs, freeze digests, list the cases, export them."""
 
 # ruff: noqa: T201
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from exactla_conformance.cases import select_cases
 from exactla_conformance.digests import write_json
+from exactla_conformance.export import export
 from exactla_conformance.report import ConformanceError
 from exactla_conformance.runner import compare, run, update
 
@@ -28,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     updates.add_argument("path", nargs="?", metavar="FILE", help="the file to write instead of the reference")
     lists = commands.add_parser("list", help="list the cases and their calls")
     lists.add_argument("--select", metavar="PATTERN", help="only the cases whose name matches or contains this")
+    exports = commands.add_parser("export", help="write the cases to one file for conformance/checker")
+    exports.add_argument("path", metavar="FILE", help="the file to write")
+    exports.add_argument("--select", metavar="PATTERN", help="only the cases whose name matches or contains this")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,7 +74,13 @@ def _list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_COMMANDS = {"run": _run, "compare": _compare, "update": _update, "list": _list}
+def _export(arguments: argparse.Namespace) -> int:
+    count = export(arguments.path, arguments.select, _progress())
+    print(f"{arguments.path}: {count} cases")
+    return 0
+
+
+_COMMANDS = {"run": _run, "compare": _compare, "update": _update, "list": _list, "export": _export}
 
 
 class _Counter:

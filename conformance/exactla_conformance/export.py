@@ -33,6 +33,9 @@ MAGIC = b"exactla-cases-1\n"
 NONE = 0xFFFFFFFF
 """Stands for a table that a case does not need."""
 
+RESULT_TYPES = ("int", "int64", "bool")
+"""Of exact products, which choose between two, and of masks: the checker finds them by name."""
+
 _INTERVAL_BITS = 4
 """Bits that the pieces of intervals have more than the operands, as `xl_host.h` asks for."""
 
@@ -108,6 +111,8 @@ class _Pool:
 
     def __init__(self) -> None:
         self._types, self._bases, self._residues = _Section(), _Section(), _Section()
+        for name in RESULT_TYPES:
+            self.type(name)
 
     def sections(self) -> Iterable[bytes]:
         return map(bytes, (self._types, self._bases, self._residues))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from exactla.backend import Backend, Buffer
+from exactla.backend import Backend, Buffer, Tile
 from exactla.core.contraction import Contraction
 from exactla.core.planning import Block, Tiling, tiling
 from exactla.formats import FloatFormat
@@ -21,20 +21,17 @@ class Output:
     roundings: tuple[Rounding, ...]
 
 
-def plan(contraction: Contraction, limit: int | None, *, special: Contraction | None = None) -> Tiling:
-    """Blocks for a contraction, and for one of special pieces that goes with it; see `planning.tiling`."""
-    both = [contraction] if special is None else [contraction, special]
-    pieces = sum(c.pieces for c in both)
-    groups = sum(len(c.groups) for c in both)
-    return tiling(
-        contraction.backend,
-        contraction.arithmetic,
-        contraction.tile(),
-        contraction.pairing.stacks,
-        pieces,
-        groups,
-        limit,
-    )
+def plan(contraction: Contraction, limit: int | None, *, beside: Contraction | None = None) -> Tiling:
+    """Blocks for a contraction, and for another of the same shape beside it; see `planning.tiling`."""
+    backend = contraction.backend
+    both = [contraction] if beside is None else [contraction, beside]
+
+    def needed(tile: Tile) -> int:
+        return sum(
+            backend.tile_bytes(tile, c.pieces, len(c.groups), c.arithmetic.base, c.arithmetic.engine) for c in both
+        )
+
+    return tiling(contraction.tile(), contraction.pairing.stacks, needed, backend.free_bytes, limit)
 
 
 def evaluate(

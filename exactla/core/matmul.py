@@ -92,13 +92,17 @@ def rounded_product(
     special = None
     if not (a.finite and b.finite):
         special = special_contraction(backend, a.operands, b.operands, pairing, groups, options.engine)
-    tiling = plan(contraction, options.workspace, special=special)
     outputs = [Output(((1, number),), roundings) for number in range(len(groups))]
     if special is None and not any(conversions):
-        cheaper = truncation(backend, contraction, a.operands, b.operands, groups, outputs, format, options.engine)
+        cheaper = truncation(
+            contraction, a.operands, b.operands, outputs, format, engine=options.engine, workspace=options.workspace
+        )
         if cheaper is not None:
+            tiling = plan(contraction, options.workspace, beside=cheaper.leading)
             results, more = cheaper.evaluate(tiling, options.progress)
+            more += check_operands(backend, cheaper.leading, options, contraction.counts)
             return results, Work(cheaper.leading.arithmetic, tiling, syncs + more)
+    tiling = plan(contraction, options.workspace, beside=special)
     results = evaluate(contraction, outputs, format, tiling, special=special, progress=options.progress)
     syncs += check_operands(backend, contraction, options)
     return results, Work(contraction.arithmetic, tiling, syncs)

@@ -116,17 +116,26 @@ def _check_engine(is_exact: Callable[[Engine, int], bool], backend: str, engine:
 
 
 def tiling(
-    backend: Backend,
-    arithmetic: Arithmetic,
     tile: Tile,
     stacks: Callable[[int], tuple[int, int]],
-    pieces: int,
-    groups: int,
+    needed: Callable[[Tile], int],
+    free: Callable[[], int],
     limit: int | None,
 ) -> Tiling:
-    """The largest blocks whose workspace stays within the limit (bytes; by default a share of the free memory).
+    """The largest blocks whose workspace, `needed`, stays within the limit.
 
-    `stacks` tells how many matrices of either side so many pairs take at most.
+    Parameters
+    ----------
+    tile : Tile
+        The whole product as one block.
+    stacks : callable
+        How many matrices of either side so many pairs take at most.
+    needed : callable
+        Bytes of workspace for blocks of a size.
+    free : callable
+        Bytes of memory that can be taken now, of which a share is the limit where there is none.
+    limit : int, optional
+        Bytes.
 
     Raises
     ------
@@ -134,21 +143,17 @@ def tiling(
         Not even one entry at a time fits.
     """
     shape = (tile.pairs, tile.rows, tile.columns)
-
-    def needed(t: Tile) -> int:
-        return backend.tile_bytes(t, pieces, groups, arithmetic.base, arithmetic.engine)
-
     if 0 in shape:
         return Tiling(shape, tile, 0)
     workspace = needed(tile)
     if limit is None and workspace <= SMALL:
         return Tiling(shape, tile, workspace)
-    allowed = backend.free_bytes() // FREE_SHARE if limit is None else limit
-    while (workspace := needed(tile)) > allowed:
+    allowed = free() // FREE_SHARE if limit is None else limit
+    while workspace > allowed:
         smaller = _halve(tile, stacks)
         if smaller == tile:
             raise WorkspaceError(workspace, allowed)
-        tile = smaller
+        tile, workspace = smaller, needed(smaller)
     return Tiling(shape, tile, workspace)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from exactla.backend import Backend, Buffer, Operand
-from exactla.core.contraction import Contraction, Pairing, PlainSide, Terms
+from exactla.core.contraction import Contraction, Pairing, PlainSide
 from exactla.core.evaluation import Output, evaluate, plan
 from exactla.core.planning import Arithmetic, Block, Tiling, arithmetic, sum_bits
 from exactla.formats import FloatFormat
@@ -35,6 +35,7 @@ class TruncatedProduct:
     slack: int
     outputs: Sequence[Output]
     format: FloatFormat
+    workspace: int | None
 
     def evaluate(self, tiling: Tiling, progress: Callable[[int, int], object] | None) -> tuple[list[Buffer], int]:
         """Results in the order of the outputs and their roundings, and the host synchronisations that they took."""
@@ -84,7 +85,9 @@ class TruncatedProduct:
             [self.exact.groups[group]],
             self.exact.arithmetic,
         )
-        return evaluate(contraction, [Output(((1, 0),), roundings)], self.format, plan(contraction, None))
+        results = evaluate(contraction, [Output(((1, 0),), roundings)], self.format, plan(contraction, self.workspace))
+        self.exact.counts.extend(contraction.counts)
+        return results
 
 
 class _Gathered:
@@ -100,24 +103,26 @@ class _Gathered:
 
 
 def truncation(
-    backend: Backend,
     exact: Contraction,
     left: Sequence[Operand],
     right: Sequence[Operand],
-    groups: Sequence[Terms],
     outputs: Sequence[Output],
     format: FloatFormat,
+    *,
     engine: str | None,
+    workspace: int | None,
 ) -> TruncatedProduct | None:
     """The truncated plan of a contraction of operands as they are; None where all bits are nearly as cheap."""
+    backend, groups = exact.backend, exact.groups
     kept = backend.leading_bits
     terms = max(map(len, groups)) * left[0].shape[2]
     a, b = (tuple(backend.truncate(x, kept) for x in operands) for operands in (left, right))
-    bits = sum_bits(a[0].bits, b[0].bits, terms) + 1
+    slack = max(a[0].bits, b[0].bits) + 2 + max(terms - 1, 0).bit_length()
+    bits = max(sum_bits(a[0].bits, b[0].bits, terms), slack) + 1
     if bits * GAIN > exact.arithmetic.bits * (GAIN - 1):
         return None
     leading: Arithmetic = arithmetic(backend, bits, engine)
-    slack = max(a[0].bits, b[0].bits) + 2 + max(terms - 1, 0).bit_length()
-    sides = PlainSide(backend, a), PlainSide(backend, b)
-    contraction = Contraction(backend, sides[0], sides[1], exact.pairing, groups, leading)
-    return TruncatedProduct(backend, contraction, exact, left, right, slack, outputs, format)
+    left_side = PlainSide(backend, a)
+    right_side = left_side if exact.left is exact.right else PlainSide(backend, b)
+    contraction = Contraction(backend, left_side, right_side, exact.pairing, groups, leading)
+    return TruncatedProduct(backend, contraction, exact, left, right, slack, outputs, format, workspace)

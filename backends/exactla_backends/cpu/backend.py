@@ -32,10 +32,18 @@ from exactla_backends.numpy import interval as reference
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import scan as scanning
 from exactla_backends.numpy import special
+from exactla_backends.numpy.chunks import chunks
+from exactla_backends.numpy.threads import threads
 
 OCTET_LIMIT, DIGITS_LIMIT = 256, 65280
 INSTRUCTIONS = "EXACTLA_CPU_INSTRUCTIONS"
 NONE = 1 << 40
+TILE, SCRATCH = 7 << 18, 1 << 18
+"""Bytes of residues of a tile, and of the matrix kernels' scratch, that a thread takes at most; see native.c."""
+
+INTEGERS = 1 << 16
+"""Results that become integers at a time."""
+
 Planes = PendingProduct | ResultPlanes
 
 
@@ -61,9 +69,14 @@ class CpuBackend(HostMemory):
         # the right side is held in two forms while it is packed
         operands = (tile.left_stacks * tile.rows + 2 * tile.right_stacks * padded(tile.columns, COLUMNS)) * depth
         results = tile.pairs * tile.rows * padded(tile.columns, COLUMNS)
-        # a single product is rounded tile by tile; sums of groups are made from whole planes
-        whole = 0 if groups == 1 and pieces <= 2 else (groups + 2) * results * planes
-        return pieces * operands * planes + whole + results * 16
+        tiles = threads() * (TILE + SCRATCH)
+        if pieces <= 2:
+            # a product is rounded tile by tile, unless steps of the inner dimension are summed; integers on the host
+            return pieces * operands * planes + 2 * results * planes + 24 * results + tiles
+        # sums of groups are made from whole planes, and hulls from limbs as NumPy's backend makes them
+        limbs = mp.count_for(base.product.bit_length())
+        made = 8 * (pieces + 4) * limbs * operands + 24 * len(base.moduli) * results
+        return pieces * operands * planes + (groups + 2) * results * planes + 24 * results + made + tiles
 
     def direct(
         self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
@@ -99,7 +112,7 @@ class CpuBackend(HostMemory):
         scanned = self._scan((first, second)).operands
         return reference.first_invalid(scanned[0], scanned[1], endpoints=endpoints)
 
-    def residues(self, operand: Operand, base: ResidueBase, engine: Engine) -> tuple[OperandPlanes, "int | _Invalid"]:
+    def residues(self, operand: Operand, base: ResidueBase, engine: Engine) -> tuple[OperandPlanes, "int | _Count"]:
         if isinstance(operand.buffer, _Piece):
             return operand.buffer.residues(self._native, base)
         octets = _octets(base)
@@ -113,8 +126,7 @@ class CpuBackend(HostMemory):
             ctypes.byref(library.plane_stack(planes)),
             I64(0),
         )
-        # a truncated operand drops bits by intent
-        return OperandPlanes(self._native, planes, rows), 0 if operand.truncated else broken
+        return OperandPlanes(self._native, planes, rows), broken
 
     def multiply(
         self,
@@ -145,13 +157,21 @@ class CpuBackend(HostMemory):
 
     def integers(self, planes: Planes, base: ResidueBase) -> Array:
         found = residues_of(planes)
-        pairs, _, rows, _ = found.planes.shape
+        result = np.empty(found.shape, np.int64)
+        for pairs, rows, _ in chunks((*found.shape[:2], 1), max(1, INTEGERS // max(found.columns, 1))):
+            part = self._some_integers(found.planes[pairs, :, rows], found.columns, base)
+            if part.dtype != result.dtype and result.dtype != np.dtype(object):
+                result = result.astype(object)
+            result[pairs, rows] = part
+        return result
+
+    def _some_integers(self, planes: Array, columns: int, base: ResidueBase) -> Array:
         count = tables.crt(base, _octets(base)).limbs
-        limbs = np.empty((pairs, rows, found.columns, count), np.uint32)
+        limbs = np.empty((len(planes), planes.shape[2], columns, count), np.uint32)
         self._native.call(
             "integers",
-            ctypes.byref(library.result_stack(found.planes, found.columns)),
-            I64(pairs),
+            ctypes.byref(library.result_stack(planes, columns)),
+            I64(len(planes)),
             ctypes.byref(library.crt_table(base, _octets(base))),
             _pointer(limbs),
             I64(0),
@@ -192,14 +212,16 @@ class CpuBackend(HostMemory):
     ) -> tuple[Array, ...]:
         left, right, pairs, shift = exponents
         results = tuple(self.allocate(planes.shape, format) for _ in roundings)
-        if 0 in planes.shape:
+        if 0 in planes.shape or not roundings:
             return results
+        index = tuple(np.array(i, np.int64) for i in pairs)
+        if isinstance(planes, PendingProduct) and not all(map(np.array_equal, index, planes.pairs)):
+            planes = planes.residues  # exponents of other rows than those that were multiplied
         rows, columns = (np.ascontiguousarray(x.exponents) for x in (left, right))
         job = library.rounding_job(base, _octets(base), format, (rows, columns, shift), results, roundings, certified)
         if isinstance(planes, PendingProduct):
             self._native.call("multiply_round", ctypes.byref(planes.product), ctypes.byref(job), I64(0))
         else:
-            index = [np.array(i, np.int64) for i in pairs]
             self._native.call(
                 "round",
                 ctypes.byref(library.result_stack(planes.planes, planes.columns)),
@@ -210,7 +232,7 @@ class CpuBackend(HostMemory):
             )
         return results
 
-    def total(self, counts: Sequence["int | _Invalid"]) -> int:
+    def total(self, counts: Sequence["int | _Count"]) -> int:
         return sum(int(count) for count in counts)
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
@@ -219,7 +241,7 @@ class CpuBackend(HostMemory):
         m, abs_m, r, outer, rho, abs_rho, straddles = (
             replace(first, buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)
         )
-        return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, invalid=_Invalid(pair), broken=0)
+        return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, _Count(pair, 0), _Count(pair, 1))
 
     def hull_excess(
         self, left: IntervalPieces, right: IntervalPieces, pairs: Pairs, base: ResidueBase
@@ -256,7 +278,8 @@ def _stack(operand: Operand) -> ctypes.Structure:
     is_big = isinstance(operand.format, BigIntegerFormat)
     buffer = mp.to_words(operand.buffer) if is_big else operand.buffer
     exponents = None if operand.exponents is None else np.ascontiguousarray(operand.exponents)
-    return library.stack(buffer, None if is_big else operand.format, exponents, operand.bits)
+    checks = library.EXPECT_FINITE * operand.finite + library.MAY_DROP * operand.truncated
+    return library.stack(buffer, None if is_big else operand.format, exponents, operand.bits, checks)
 
 
 def _residue_table(operand: Operand, base: ResidueBase) -> ctypes.Structure:
@@ -274,16 +297,16 @@ class _Intervals:
     first: Operand
     second: Operand
     endpoints: bool
-    invalid: int | None = None
-    _planes: dict[ResidueBase, tuple[list[OperandPlanes], int]] = field(default_factory=dict)
+    counts: tuple[int, int] | None = None  # entries with r < 0, and entries that break their scan
+    _planes: dict[ResidueBase, list[OperandPlanes]] = field(default_factory=dict)
 
-    def planes(self, native: Instructions, base: ResidueBase) -> tuple[list[OperandPlanes], int]:
-        """Residues of the seven pieces, and the count of entries that break their scan."""
+    def planes(self, native: Instructions, base: ResidueBase) -> list[OperandPlanes]:
+        """Residues of the seven pieces."""
         if base not in self._planes:
             self._planes[base] = self._convert(native, base)
         return self._planes[base]
 
-    def _convert(self, native: Instructions, base: ResidueBase) -> tuple[list[OperandPlanes], int]:
+    def _convert(self, native: Instructions, base: ResidueBase) -> list[OperandPlanes]:
         octets = _octets(base)
         stacks, rows, depth = self.first.shape
         shape = (stacks, len(base.moduli) * octets, rows, padded_depth(depth))
@@ -302,8 +325,8 @@ class _Intervals:
             ctypes.byref(invalid),
             I64(0),
         )
-        self.invalid = invalid.value
-        return [OperandPlanes(native, x, rows) for x in planes], broken
+        self.counts = invalid.value, broken
+        return [OperandPlanes(native, x, rows) for x in planes]
 
 
 @dataclass(frozen=True)
@@ -314,21 +337,21 @@ class _Piece:
     number: int
 
     def residues(self, native: Instructions, base: ResidueBase) -> tuple[OperandPlanes, int]:
-        planes, broken = self.intervals.planes(native, base)
-        return planes[self.number], broken if self.number == 0 else 0
+        return self.intervals.planes(native, base)[self.number], 0  # the intervals count for all their pieces
 
 
 @dataclass(frozen=True)
-class _Invalid:
-    """The count of invalid intervals, known once their residues are."""
+class _Count:
+    """One of the counts of intervals, known once their residues are."""
 
     intervals: _Intervals
+    number: int
 
     def __int__(self) -> int:
-        if self.intervals.invalid is None:
-            r = _reference_of(self.intervals).r.buffer
-            self.intervals.invalid = int(np.count_nonzero(r[-1] < 0))
-        return self.intervals.invalid
+        if self.intervals.counts is None:
+            pieces = _reference_of(self.intervals)
+            self.intervals.counts = int(pieces.invalid), int(pieces.broken)
+        return self.intervals.counts[self.number]
 
 
 def _reference_of(intervals: _Intervals) -> IntervalPieces:

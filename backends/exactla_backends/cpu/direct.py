@@ -3,6 +3,7 @@
 import ctypes
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Direct:
     def __init__(self, instructions: Instructions) -> None:
         self._call = instructions.bound("direct", ctypes.c_char_p)
         self._plans = (ctypes.c_void_p * (_BITS * _LIMBS))()
-        self._owners: dict[int, object] = {}
+        self._owners: dict[int, tuple[_Plan, Any, Any, Any]] = {}
 
     def product(
         self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
@@ -71,8 +72,9 @@ class Direct:
         residues, crt = library.residue_table(base, limbs, 1, None), library.crt_table(base, 1)
         constants = library.product_constants(base, 1)
         plan = _Plan(residues, crt, library.pointer(constants))
-        self._owners[number] = plan, residues, crt, constants
-        self._plans[number] = ctypes.addressof(plan)
+        # another thread may have made the same, and a call may be using it
+        kept = self._owners.setdefault(number, (plan, residues, crt, constants))
+        self._plans[number] = ctypes.addressof(kept[0])
         return True
 
 

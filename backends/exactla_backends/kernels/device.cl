@@ -91,7 +91,7 @@ XL_FUNCTION int64_t xl_device_limbs(uint32_t *limbs, int32_t count, xl_bytes dat
     xl_decode(&entries, words, format);
     XL_EACH_LANE(w)
         shift[w] = entries.exponent[w] - exponent;
-    broken = xl_count_broken(&entries, shift, x[XL_BITS], format->precision);
+    broken = xl_count_broken(&entries, shift, x[XL_BITS], format->precision, 0);
     if (blocks != 0)
         xl_split_shift(shift, powers, blocks);
     xl_limbs_of(limbs, count, &entries, shift);

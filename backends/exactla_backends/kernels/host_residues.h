@@ -23,7 +23,10 @@ XL_FUNCTION int64_t block_limbs(uint32_t *limbs, int32_t count, const xl_operand
     xl_decode(&x, words, format);
     XL_EACH_LANE(w)
         shift[w] = x.exponent[w] - shift[w];
-    broken = xl_count_broken(&x, shift, operand->bits, format->precision);
+    broken = xl_count_broken(&x, shift, operand->bits, format->precision, operand->checks & XL_MAY_DROP);
+    if ((operand->checks & XL_EXPECT_FINITE) && format->kind == XL_KIND_FLOAT)
+        XL_EACH_LANE(w)
+            broken += (int64_t)(1 - xl_is_finite(words[w], format));
     if (blocks)
         xl_split_shift(shift, powers, blocks);
     xl_limbs_of(limbs, count, &x, shift);

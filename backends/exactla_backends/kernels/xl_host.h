@@ -14,6 +14,9 @@
 
 #define XL_OUT_OF_MEMORY (-1)
 
+/* What breaks a scan: entries that are not finite, where none was; bits below the exponent, unless they may be dropped. */
+enum { XL_EXPECT_FINITE = 1, XL_MAY_DROP = 2 };
+
 /* A matrix of encodings, or of two's complement integers of 32-bit limbs. Strides in bytes, of any sign and
  * alignment. */
 typedef struct {
@@ -24,6 +27,7 @@ typedef struct {
     const int64_t *format;      /* table of the format */
     const int64_t *exponents;   /* [rows]: entries are integers times 2**exponent ... */
     int64_t bits;               /* ... of magnitude below 2**bits */
+    int64_t checks;             /* of XL_EXPECT_FINITE and XL_MAY_DROP */
 } xl_operand;
 
 /* Constants that turn integers of `limbs` limbs into residues. */

@@ -27,9 +27,10 @@ XL_STAGE uint64_t xl_may_be_broken(const xl_entries *XL_RESTRICT x, const int64_
 }
 
 /* Requires: significands below 2**width, bits >= 0.
- * Ensures: the number of lanes whose significand * 2**shift is not an integer below 2**bits: entries that break their
- * scan. */
-XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_LANES], int64_t bits, int64_t width) {
+ * Ensures: the number of lanes whose significand * 2**shift is not below 2**bits or, where bits may not be dropped, is
+ * not an integer: entries that break their scan. */
+XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_LANES], int64_t bits, int64_t width,
+                                    int64_t may_drop) {
     int64_t count = 0;
     if (xl_may_be_broken(x, shift, bits, width) == 0)
         return 0;
@@ -38,7 +39,7 @@ XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_
         const uint64_t significand = x->significand[w];
         const uint64_t kept = below < 1 ? significand : (below < 64 ? significand >> below << below : 0);
         const uint64_t past = above > 63 ? 0 : (above > 0 ? significand >> above : significand);
-        count += kept != significand || past != 0;
+        count += (kept != significand && !may_drop) || past != 0;
     }
     return count;
 }

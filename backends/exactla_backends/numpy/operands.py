@@ -19,9 +19,7 @@ def operand_limbs(operand: Operand, place: tuple[slice, ...], count: int) -> tup
     decoded = decode(operand.buffer[place], operand.format)
     shift = decoded.exponent - exponents
     precision = operand.format.precision if isinstance(operand.format, FloatFormat) else 64
-    if operand.truncated:
-        return mp.from_decoded(decoded, shift, count), 0
-    broken = _broken(decoded, precision, shift, operand.bits)
+    broken = _broken(decoded, precision, shift, operand)
     if operand.finite and decoded.special is not None:
         broken |= decoded.special
     return mp.from_decoded(decoded, shift, count), int(np.count_nonzero(broken))
@@ -34,11 +32,11 @@ def _shifted(limbs: Ints, shift: Ints) -> Ints:
     return mp.from_integers(mp.to_integers(mp.carry(limbs.copy())).astype(object) << shift.astype(object))[0]
 
 
-def _broken(decoded: Decoded, precision: int, shift: Ints, bits: int) -> NDArray[np.bool_]:
+def _broken(decoded: Decoded, precision: int, shift: Ints, operand: Operand) -> NDArray[np.bool_]:
     """Entries with a bit below the row's exponent or above its bits: the operand changed after its scan."""
-    significand = decoded.significand
+    significand, bits = decoded.significand, operand.bits
     broken = np.zeros(significand.shape, np.bool_)
-    if shift.min(initial=0) < 0:
+    if shift.min(initial=0) < 0 and not operand.truncated:
         dropped = np.maximum(-shift, 0).view(np.uint64)
         broken |= (significand >> dropped) << dropped != significand
     if shift.max(initial=0) + precision > bits:

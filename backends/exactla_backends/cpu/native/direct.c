@@ -52,7 +52,7 @@ static int64_t residues_of(const xl_instructions *set, const xl_direct_side *sid
                            const int64_t *exponents, int64_t bits, const xl_residue_table *table, int8_t *planes,
                            int64_t padded) {
     const xl_operand x = {side->data, rows, depth, side->row_stride, side->depth_stride,
-                          0,          0,    side->format, exponents, bits};
+                          0,          0,    side->format, exponents, bits, XL_EXPECT_FINITE};
     const xl_planes to = {planes, rows * padded, padded, padded};
     return set->elements->residues8(&x, table, &to, 0, rows);
 }

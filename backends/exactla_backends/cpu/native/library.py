@@ -21,6 +21,7 @@ from exactla_backends.kernels import tables
 Array = NDArray[Any]
 I64, Pointer = ctypes.c_int64, ctypes.c_void_p
 FILE_NAME = "_native.so"
+EXPECT_FINITE, MAY_DROP = 1, 2
 
 
 def _structure(name: str, **fields: Any) -> type[ctypes.Structure]:
@@ -39,6 +40,7 @@ Operand = _structure(
     format=Pointer,
     exponents=Pointer,
     bits=I64,
+    checks=I64,
 )
 Stack = _structure("Stack", first=Operand, stacks=I64, stride=I64)
 ResidueTable = _structure(
@@ -157,8 +159,8 @@ def keep(structure: ctypes.Structure, *owners: object) -> ctypes.Structure:
     return structure
 
 
-def stack(x: Array, format: Format | None, exponents: Array | None, bits: int) -> ctypes.Structure:
-    """Matrices of encodings [S, R, K], or with format None of limbs [L, S, R, K]."""
+def stack(x: Array, format: Format | None, exponents: Array | None, bits: int, checks: int) -> ctypes.Structure:
+    """Matrices of encodings [S, R, K], or with format None of limbs [L, S, R, K]; `checks` as in xl_host.h."""
     limbs = 0 if format is not None else len(x)
     strides = (0, *x.strides) if format is not None else x.strides
     stacks, rows, depth = x.shape[-3:]
@@ -174,6 +176,7 @@ def stack(x: Array, format: Format | None, exponents: Array | None, bits: int) -
         pointer(table),
         pointer(exponents),
         bits,
+        checks,
     )
     return keep(Stack(first, stacks, strides[1]), x, exponents, table)
 
