@@ -218,7 +218,7 @@ class Backend(Protocol):
         format: FloatFormat,
         roundings: Sequence[Rounding],
     ) -> tuple[tuple[Buffer, ...], Sequence[tuple[int, int, int]]]:
-        """As `round`; and where s - 2**slack and s + 2**slack do not round alike: one host synchronisation."""
+        """As `round`; and where s - 2**slack and s + 2**slack differ in sign or encodings: one host synchronisation."""
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         """Pieces of the intervals [first, second], or first -+ second where not `endpoints`; first's exponents."""

@@ -59,7 +59,10 @@ class BackendStatus:
 def descriptions() -> dict[str, BackendDescription]:
     """All descriptions that installed packages publish, by name, the preferred one first."""
     found = [_describe(point) for point in metadata.entry_points(group=GROUP)]
-    return {d.name: d for d in sorted(found, key=lambda d: (d.priority, d.name))[::-1]}
+    known: dict[str, BackendDescription] = {}
+    for description in sorted(found, key=lambda d: (-d.priority, d.name)):
+        known.setdefault(description.name, description)
+    return known
 
 
 def _describe(point: metadata.EntryPoint) -> BackendDescription:

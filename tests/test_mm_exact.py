@@ -177,10 +177,12 @@ def test_floats_are_refused(rng, dtype):
         xl.mm_exact(floats(rng, FORMATS["float64"], (2, 2), 3), [[1], [2]])
 
 
-def test_chunks_do_not_show(rng):
+def test_chunks_do_not_show(rng, backend):
     a, b = integers(rng, "int64", (20, 50)), integers(rng, "int64", (50, 15))
     expected = xl.mm_exact(a, b)
-    for limit in (60_000, 200_000, 1_000_000):
+    with xl.workspace_limit(1), pytest.raises(xl.WorkspaceError) as caught:
+        xl.mm_exact(a, b)
+    for limit in (caught.value.needed + extra for extra in (50_000, 200_000, 1_000_000)):
         with xl.workspace_limit(limit):
             result, info = xl.mm_exact(a, b, return_info=True)
         assert info.workspace_bytes <= limit

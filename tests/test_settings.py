@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import exactla as xl
+from tests.test_memory import least_limit
 
 EYE = np.eye(3)
 
@@ -145,13 +146,13 @@ def test_without_the_check_bytes_are_the_same(backend):
 @pytest.mark.parametrize("change", [1e300, 1e-300, np.nan, -np.inf])
 def test_an_operand_that_is_written_to_during_a_call_is_noticed(backend, change):
     rng = np.random.default_rng(4)
-    a, b = rng.standard_normal((40, 30)), rng.standard_normal((30, 40))
+    a, b = rng.standard_normal((300, 30)), rng.standard_normal((30, 300))
 
     def write(done, total):
         a[-1, 0] = change
 
     needed = xl.mm(a, b, return_info=True)[1].workspace_bytes
-    with xl.workspace_limit(needed // 3):
+    with xl.workspace_limit(max(needed // 4, least_limit(lambda: xl.mm(a, b)))):
         assert xl.mm(a, b, return_info=True)[1].passes > 1
         with xl.progress(write), pytest.raises(xl.OperandChangedError, match="changed"):
             xl.mm(a, b)
@@ -174,17 +175,17 @@ def test_limits_that_are_no_number_of_bytes(bad):
 
 
 def test_limits_nest_and_end_with_their_block(backend):
-    a = np.ones((64, 64))
+    a = np.ones((200, 200))
 
     def passes():
         return xl.mm(a, a, return_info=True)[1].passes
 
-    needed = xl.mm(a, a, return_info=True)[1].workspace_bytes
+    needed, least = xl.mm(a, a, return_info=True)[1].workspace_bytes, least_limit(lambda: xl.mm(a, a))
     assert passes() == 1
-    with xl.workspace_limit(needed // 2):
+    with xl.workspace_limit((needed + least) // 2):
         some = passes()
         assert some > 1
-        with xl.workspace_limit(np.int64(needed // 5)):
+        with xl.workspace_limit(np.int64((needed + 7 * least) // 8)):
             assert passes() > some
         with xl.workspace_limit(None):
             assert passes() == 1
@@ -205,7 +206,7 @@ def test_the_setter_of_the_limit():
 
 
 def test_progress_counts_up_to_the_total(backend):
-    a = np.ones((50, 20))
+    a = np.ones((120, 20))
     i = a.astype(int)
     for call in (
         lambda: xl.mm(a, a.T, return_info=True),
@@ -215,11 +216,8 @@ def test_progress_counts_up_to_the_total(backend):
         lambda: xl.bmm(np.stack([a] * 3), np.stack([a.T] * 3), return_info=True),
     ):
         seen: list[tuple[int, int]] = []
-        needed = call()[1].workspace_bytes
-        with (
-            xl.workspace_limit(needed * 2 // 3),
-            xl.progress(lambda done, total, seen=seen: seen.append((done, total))),
-        ):
+        limit = (call()[1].workspace_bytes + least_limit(call)) // 2
+        with xl.workspace_limit(limit), xl.progress(lambda done, total, seen=seen: seen.append((done, total))):
             call()
         totals = {total for _, total in seen}
         assert len(totals) == 1

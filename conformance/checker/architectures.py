@@ -19,16 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-KERNELS = ROOT / "backends" / "exactla_backends" / "kernels"
-MATRIX = ROOT / "backends" / "exactla_backends" / "cpu" / "matrix"
-SOURCES = (
-    *sorted(HERE.glob("*.c")),
-    KERNELS / "host.c",
-    *(MATRIX / name for name in ("check.c", "modulus.c", "portable.c", "tile.c")),
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHECKER, KERNELS, MATRIX = (
+    Path("conformance/checker"),
+    Path("backends/exactla_backends/kernels"),
+    Path("backends/exactla_backends/cpu/matrix"),
 )
-FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", *(f"-I{folder}" for folder in (HERE, KERNELS, MATRIX)))
+FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", *(f"-I{folder}" for folder in (CHECKER, KERNELS, MATRIX)))
+SOURCES = (KERNELS / "host.c", *(MATRIX / name for name in ("check.c", "modulus.c", "portable.c", "tile.c")))
+"""What is under test, beside the checker's own files. Paths are relative to the root of the checkout."""
+
 TIMEOUT = 900
 
 NATIVE = platform.machine().lower()
@@ -54,7 +54,7 @@ class Architecture:
 def _foreign(name: str, compiler: str, library: str, *flags: str) -> Architecture:
     """An architecture that Debian has a cross compiler for, with statically linked programs."""
     packages = (f"gcc-{compiler}", f"libc6-dev-{library}-cross", "qemu-user")
-    return Architecture(name, f"{compiler}-gcc", ("-static", *flags), f"qemu-{name}", packages)
+    return Architecture(name, f"{compiler}-gcc", ("-static", *flags), f"qemu-{name.partition('-')[0]}", packages)
 
 
 ARCHITECTURES = (
@@ -66,6 +66,12 @@ ARCHITECTURES = (
         packages=("gcc", "libc6-dev"),
     ),
     _foreign("aarch64", "aarch64-linux-gnu", "arm64", "-mgeneral-regs-only"),
+    _foreign(
+        "aarch64-i8mm",
+        "aarch64-linux-gnu",
+        "arm64",
+        *("-march=armv8.2-a+i8mm", "-DCHECKER_MATRIX=xl_matrix_neon_i8mm", str(MATRIX / "neon_i8mm.c")),
+    ),
     _foreign("riscv64", "riscv64-linux-gnu", "riscv64"),
     _foreign("s390x", "s390x-linux-gnu", "s390x", "-msoft-float"),
     _foreign("i386", "i686-linux-gnu", "i386", "-mgeneral-regs-only"),
@@ -86,16 +92,17 @@ class Outcome:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """0 where every architecture that was exercised passed, 1 where one did not."""
+    """0 where every architecture that was exercised passed, 1 where one did not, 2 where there are no cases."""
     arguments = _parse(argv)
     wanted = [a for a in ARCHITECTURES if not arguments.only or a.name in arguments.only]
     if not arguments.no_install:
         _install(wanted)
     with tempfile.TemporaryDirectory(prefix="exactla-checker-") as temporary:
-        folder = Path(arguments.folder or temporary)
+        folder = Path(arguments.folder or temporary).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         cases = folder / "cases.bin"
-        _export(cases, arguments.select)
+        if not _export(cases, arguments.select):
+            return 2
         present = [a for a in wanted if not a.missing()]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             outcomes = list(threads.map(lambda a: exercise(a, folder, cases), present))
@@ -140,19 +147,20 @@ def _apt(environment: dict[str, str], *arguments: str) -> None:
         print(f"{' '.join(command)} failed", file=sys.stderr)
 
 
-def _export(cases: Path, select: str | None) -> None:
-    """Write the case file with the exactla of this checkout."""
+def _export(cases: Path, select: str | None) -> bool:
+    """Write the case file with the exactla of this checkout; whether that worked."""
     folders = [str(ROOT), str(ROOT / "backends"), str(ROOT / "conformance"), os.environ.get("PYTHONPATH", "")]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, folders)))
     options = ["--select", select] if select else []
     command = [sys.executable, "-m", "exactla", "conformance", "export", str(cases), *options]
-    subprocess.run(command, check=True, env=environment, cwd=ROOT)
+    return subprocess.run(command, check=False, env=environment, cwd=ROOT).returncode == 0
 
 
-def build(architecture: Architecture, program: Path) -> str:
-    """Compile the checker; returns the compiler's messages, which are empty where it worked."""
-    command = [architecture.compiler, *FLAGS, *architecture.flags, *map(str, SOURCES), "-o", str(program)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+def build(architecture: Architecture, program: Path, root: Path = ROOT) -> str:
+    """Compile the checker of a checkout; returns the compiler's messages, which are empty where it worked."""
+    sources = [*sorted((root / CHECKER).glob("*.c")), *SOURCES]
+    command = [architecture.compiler, *FLAGS, *map(str, sources), *architecture.flags, "-o", str(program)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
     return done.stderr if done.returncode else ""
 
 

@@ -13,10 +13,10 @@ typedef struct {
 } call;
 
 static const call calls[] = {
-    {"mm", ROUNDED, 2, 0},           {"mm_nt", ROUNDED, 2, 1},         {"bmm", ROUNDED, 2, 0},
-    {"mm_enclose", ENCLOSED, 2, 0},  {"mm_enclose_nt", ENCLOSED, 2, 1}, {"bmm_enclose", ENCLOSED, 2, 0},
-    {"mm_enclose", ENCLOSED, 1, 1}, /* the Gram matrix */
-    {"mm_exact", EXACT, 2, 0},       {"mm_interval", MIDPOINTS, 4, 0}, {"mm_interval_bounds", ENDPOINTS, 4, 0},
+    {"mm", ROUNDED, 2, 0},          {"mm_nt", ROUNDED, 2, 1},          {"bmm", ROUNDED, 2, 0},
+    {"mm_enclose", ENCLOSED, 2, 0}, {"mm_enclose_nt", ENCLOSED, 2, 1}, {"bmm_enclose", ENCLOSED, 2, 0},
+    {"mm_enclose", ENCLOSED, 1, 1}, /* the Gram matrix, whose operand is both sides */
+    {"mm_exact", EXACT, 2, 0},      {"mm_interval", MIDPOINTS, 4, 0},  {"mm_interval_bounds", ENDPOINTS, 4, 0},
 };
 
 static const call *find_call(const test_case *which) {
@@ -28,7 +28,8 @@ static const call *find_call(const test_case *which) {
 
 /* The code of a rounding, to nearest where it is not named; -1 for an unknown one. */
 static int64_t rounding_code(const char *name) {
-    static const char *const names[] = {[XL_NEAREST] = "nearest", [XL_DOWN] = "down", [XL_UP] = "up", [XL_ZERO] = "zero"};
+    static const char *const names[] = {
+        [XL_NEAREST] = "nearest", [XL_DOWN] = "down", [XL_UP] = "up", [XL_ZERO] = "zero"};
     if (name[0] == '\0')
         return XL_NEAREST;
     for (int64_t i = 0; i < 4; ++i)
@@ -81,8 +82,7 @@ problem compute(const case_file *file, const test_case *which, array *results, i
     if (asked == NULL)
         return "the checker does not know this call";
     const array *a = &which->operands[0], *b = &which->operands[which->operand_count / 2];
-    const problem found =
-        layout_product(&layout, a, asked->operands == 1 ? a : b, asked->transposed, memory);
+    const problem found = layout_product(&layout, a, b, asked->transposed, memory);
     if (found)
         return found;
     switch (asked->kind) {

@@ -9,12 +9,12 @@
 static const char magic[] = "exactla-cases-1\n";
 
 enum {
-    LARGEST_TABLE = 1 << 20,          /* of any number that a table's sizes are made of */
-    OCTET_LIMIT = 1 << 8,             /* the largest moduli of one octet */
-    DIGITS_LIMIT = 1 << 16,           /* and of two digits */
-    WINDOW_LIMBS = 4,                 /* of a table with powers */
-    FEW_MODULI = 256,                 /* quotients of fewer moduli take one octet */
-    FREE_BITS = 3,                    /* |s| <= M / 4, and M may be just above a power of two */
+    LARGEST_TABLE = 1 << 20, /* of any number that a table's sizes are made of */
+    OCTET_LIMIT = 1 << 8,    /* the largest moduli of one octet */
+    DIGITS_LIMIT = 1 << 16,  /* and of two digits */
+    WINDOW_LIMBS = 4,        /* of a table with powers */
+    FEW_MODULI = 256,        /* quotients of fewer moduli take one octet */
+    FREE_BITS = 3,           /* |s| <= M / 4, and M may be just above a power of two */
 };
 static const int64_t largest_array = (int64_t)1 << 40;
 static const uint32_t no_table = 0xffffffff;

@@ -9,11 +9,10 @@
  *                                     u32 modulus [moduli]  u32 constant [padded][4]  u32 weight [1 + limbs][4][groups]
  *     residues  u32 count, and each:  u32 base, limbs, blocks, padded  u32 constant [padded][8]
  *                                     u32 weight [padded][octets][limbs]  u32 power [padded][blocks]
- *     cases     u32 count, and each:  text name  text function  text rounding  text method  text nonfinite  u8 hull mask
- *                                     u32 type of the result  u8 operands, and each:  u32 type  u8 dimensions
- *                                         u64 length [dimensions]  u32 limbs  entries
- *                                     u32 base, left residues, right residues, base of special counts, hull residues
- *                                     u8 digest of the operands [32]  u8 digest of the results [32]
+ *     cases     u32 count, and each:  text name  text function  text rounding  text method  text nonfinite  u8 hull
+ * mask u32 type of the result  u8 operands, and each:  u32 type  u8 dimensions u64 length [dimensions]  u32 limbs
+ * entries u32 base, left residues, right residues, base of special counts, hull residues u8 digest of the operands [32]
+ * u8 digest of the results [32]
  *
  * Absent keywords are empty texts. A base or table that a case does not need has the number 0xffffffff.
  */

@@ -1,6 +1,6 @@
 /* Sums of products in residues: the inner dimension in steps, each from operands to a sum that is added to the last. */
 #include "contraction.h"
-#include "plain_kernels.h"
+#include "kernels_under_test.h"
 
 enum { DEPTH_STEP = 4096, BLOCK_BITS = 64 };
 
@@ -98,7 +98,7 @@ static void pack(residue_pieces *x, pool *memory) {
     for (int i = 0; i < x->count; ++i) {
         int8_t *target = pool_take(memory, x->planes, packed);
         for (int64_t p = 0; p < x->planes; ++p)
-            xl_matrix_pack(&xl_matrix_portable, x->piece[i] + p * plain, 0, x->lines, x->depth, target + p * packed);
+            xl_matrix_pack(&CHECKER_MATRIX, x->piece[i] + p * plain, 0, x->lines, x->depth, target + p * packed);
         x->piece[i] = target;
     }
 }
@@ -128,13 +128,13 @@ static xl_results multiply(const contraction *work, const xl_matrix_term *terms,
     const xl_matrix_range range = {0, rows, 0, columns};
     const int64_t plane = found.plane_stride / octets, row = found.row_stride / octets;
     pool scratch = {NULL};
-    void *room = pool_take(&scratch, xl_matrix_scratch_bytes(&xl_matrix_portable, (int)octets, rows, columns), 1);
+    void *room = pool_take(&scratch, xl_matrix_scratch_bytes(&CHECKER_MATRIX, (int)octets, rows, columns), 1);
     if (octets == 1)
-        xl_matrix_tile8(&xl_matrix_portable, base->modulus8, base->moduli, terms, count, range, (int8_t *)found.data,
-                        plane, row, room);
+        xl_matrix_tile8(&CHECKER_MATRIX, base->modulus8, base->moduli, terms, count, range, (int8_t *)found.data, plane,
+                        row, room);
     else
-        xl_matrix_tile16(&xl_matrix_portable, base->modulus16, base->moduli, terms, count, range,
-                         (int16_t *)found.data, plane, row, room);
+        xl_matrix_tile16(&CHECKER_MATRIX, base->modulus16, base->moduli, terms, count, range, (int16_t *)found.data,
+                         plane, row, room);
     pool_release(&scratch);
     return found;
 }

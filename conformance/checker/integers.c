@@ -1,6 +1,6 @@
 /* Exact products of integer matrices. */
 #include "calls.h"
-#include "plain_kernels.h"
+#include "kernels_under_test.h"
 
 #include <string.h>
 
@@ -59,6 +59,9 @@ problem compute_exact(const case_file *file, const test_case *which, const produ
     problem found = NULL;
     result->type = case_file_type(file, "int");
     result->limbs = limbs;
+    for (int i = 0; i < 2; ++i)
+        if (which->operands[i].type->format[0] == XL_KIND_FLOAT)
+            return "the operands are no integers";
     if (result->type == NULL || int64_type == NULL)
         return "the file has no types for exact results";
     array_allocate(result, memory);

@@ -1,6 +1,6 @@
 /* Products of interval matrices by all three methods; see exactla.core.interval. */
 #include "calls.h"
-#include "plain_kernels.h"
+#include "kernels_under_test.h"
 #include "xl_interval.h"
 #include "xl_round.h"
 
@@ -50,7 +50,8 @@ static xl_results results_of_planes(const residue_base *base, const xl_planes *p
     for (int64_t p = 0; p < base->moduli; ++p)
         for (int64_t r = 0; r < rows; ++r)
             for (int64_t c = 0; c < columns; ++c) {
-                const int8_t *from = planes->data + p * base->octets * planes->plane_stride + r * planes->row_stride + c;
+                const int8_t *from =
+                    planes->data + p * base->octets * planes->plane_stride + r * planes->row_stride + c;
                 char *to = (char *)found.data + p * found.plane_stride + r * found.row_stride + c * found.octets;
                 if (base->octets == 1) {
                     *to = *from;
@@ -78,8 +79,7 @@ static problem hull_excess(const contraction *work, const residue_table *table, 
         int8_t *data = pool_take(memory, work->base->moduli * work->base->octets, left.rows * right.rows);
         planes[e] = (xl_planes){data, left.rows * right.rows, right.rows, right.rows};
     }
-    kernel_result(
-        xl_hull_excess_c(&left, &right, (int32_t)work->base->octets, &table->table, planes, 0, left.rows));
+    kernel_result(xl_hull_excess_c(&left, &right, (int32_t)work->base->octets, &table->table, planes, 0, left.rows));
     for (int e = 0; e < 2; ++e)
         excess[e] = results_of_planes(work->base, &planes[e], left.rows, right.rows, memory);
     return NULL;
@@ -146,6 +146,12 @@ static problem enclose_matrix(const interval_work *of, const operand *left, cons
 
 /* ---- the whole result -------------------------------------------------------------------------------------------- */
 
+/* Whether the two numbers that intervals are given by are real and side by side. */
+static int are_intervals(const array *x) {
+    return x[0].type->parts == 1 && x[1].type->parts == 1 && x[0].dimensions == x[1].dimensions &&
+           memcmp(x[0].shape, x[1].shape, sizeof x->shape) == 0;
+}
+
 problem compute_intervals(const test_case *which, const product_layout *layout, int endpoints, array *results) {
     const interval_work work = {which, method_of(which->method), endpoints, results};
     problem found = NULL;
@@ -153,6 +159,8 @@ problem compute_intervals(const test_case *which, const product_layout *layout, 
         return "the method is unknown";
     if (work.method == HULL && which->hull_mask)
         return "the mask of hulls says nothing about hulls";
+    if (!are_intervals(which->operands) || !are_intervals(which->operands + 2))
+        return "the operands are no intervals";
     for (int64_t t = 0; t < layout->pairs && found == NULL && array_entries(&results[0]) > 0; ++t) {
         pool memory = {NULL};
         const operand left = operand_scan(which->operands, 2, &layout->left, layout->left_matrix[t], &memory);

@@ -30,14 +30,8 @@ static int64_t matrix_of(const array *x, const product_layout *found, int64_t ba
     return number;
 }
 
-problem layout_product(product_layout *found, const array *a, const array *b, int transposed, pool *memory) {
-    if (a->dimensions < 1 || b->dimensions < 1)
-        return "an operand has no dimensions";
-    found->left = side_of(a, 0);
-    found->right = side_of(b, !transposed);
-    if (found->left.depth != found->right.depth)
-        return "the inner dimensions differ";
-    const int64_t left = batch_dimensions(a), right = batch_dimensions(b), batch = left > right ? left : right;
+/* Ensures: the shape of the common stack and the number of its members. */
+static problem broadcast(product_layout *found, const array *a, const array *b, int64_t batch) {
     found->pairs = 1;
     for (int64_t i = 0; i < batch; ++i) {
         const int64_t x = batch_length(a, i), y = batch_length(b, i);
@@ -46,13 +40,25 @@ problem layout_product(product_layout *found, const array *a, const array *b, in
         found->shape[batch - 1 - i] = x == 1 ? y : x;
         found->pairs *= x == 1 ? y : x;
     }
+    return NULL;
+}
+
+problem layout_product(product_layout *found, const array *a, const array *b, int transposed, pool *memory) {
+    if (a->dimensions < 1 || b->dimensions < 1)
+        return "an operand has no dimensions";
+    found->left = side_of(a, 0);
+    found->right = side_of(b, !transposed);
+    if (found->left.depth != found->right.depth)
+        return "the inner dimensions differ";
+    const int64_t left = batch_dimensions(a), right = batch_dimensions(b), batch = left > right ? left : right;
+    const problem unlike = broadcast(found, a, b, batch);
+    if (unlike)
+        return unlike;
     found->dimensions = batch;
     if (a->dimensions > 1)
         found->shape[found->dimensions++] = found->left.lines;
     if (b->dimensions > 1)
         found->shape[found->dimensions++] = found->right.lines;
-    if (found->dimensions > MAX_DIMENSIONS)
-        return "the result has too many dimensions";
     found->left_matrix = pool_take(memory, found->pairs, sizeof *found->left_matrix);
     found->right_matrix = pool_take(memory, found->pairs, sizeof *found->right_matrix);
     for (int64_t t = 0; t < found->pairs; ++t) {

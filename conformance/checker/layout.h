@@ -14,7 +14,7 @@ typedef struct {
 /* Result t is left matrix left_matrix[t] times right matrix right_matrix[t], whose columns are the lines. */
 typedef struct {
     side_layout left, right;
-    int64_t dimensions, shape[MAX_DIMENSIONS + 2];
+    int64_t dimensions, shape[MAX_DIMENSIONS];
     int64_t pairs;
     int64_t *left_matrix, *right_matrix;
 } product_layout;

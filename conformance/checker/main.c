@@ -4,7 +4,7 @@
  *     checker --sha256 FILE    prints the SHA-256 of a file
  */
 #include "calls.h"
-#include "plain_kernels.h"
+#include "kernels_under_test.h"
 #include "reader.h"
 
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static int check_file(const char *path) {
         give_up("%s holds no cases", path);
     printf("%s-endian, %u-bit addresses, bits version %" PRId64 "\n", *(const char *)&two_octets ? "little" : "big",
            (unsigned)(8 * sizeof(void *)), file.bits_version);
-    if (xl_matrix_check(&xl_matrix_portable) != 1)
+    if (xl_matrix_check(&CHECKER_MATRIX) != 1)
         give_up("the matrix kernels fail their own check");
     for (int64_t i = 0; i < file.case_count; ++i) {
         pool memory = {NULL};

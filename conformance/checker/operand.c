@@ -1,6 +1,6 @@
 /* Matrices of operands. */
 #include "operand.h"
-#include "plain_kernels.h"
+#include "kernels_under_test.h"
 
 static const int64_t none = (int64_t)1 << 40; /* past any exponent, as xl_host.h's scan expects it */
 

@@ -1,6 +1,6 @@
 /* Products of real and complex matrices, finite or not, rounded. */
 #include "calls.h"
-#include "plain_kernels.h"
+#include "kernels_under_test.h"
 
 #include <string.h>
 

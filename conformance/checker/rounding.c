@@ -1,6 +1,6 @@
 /* Rounds sums and puts them where they belong. */
 #include "rounding.h"
-#include "plain_kernels.h"
+#include "kernels_under_test.h"
 
 #include <string.h>
 

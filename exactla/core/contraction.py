@@ -112,17 +112,32 @@ class Contraction:
 
     def planes(self, block: Block, tiling: Tiling) -> list[Buffer]:
         """Planes [P, T, R, C] of each group for a block of results."""
+        depths = tiling.depths(self.left.scanned.shape[2]) or [slice(0, 0)]
+        if len(depths) == 1:
+            return self._products(block, depths[0])
+        sums = self._add([], self._products(block, depths[0]))
+        for depth in depths[1:]:
+            sums = self._add(sums, self._products(block, depth))
+        return sums
+
+    def _add(self, sums: list[Buffer], products: list[Buffer]) -> list[Buffer]:
+        """Sums and products, reduced: one plane a group is held, however many steps there are."""
+        terms = (
+            [[(1, x)] for x in products]
+            if not sums
+            else [[(1, s), (1, x)] for s, x in zip(sums, products, strict=True)]
+        )
+        return [self.backend.combine(pair, self.arithmetic.base) for pair in terms]
+
+    def _products(self, block: Block, depth: slice) -> list[Buffer]:
+        """Planes of each group, summed over one step of the inner dimension."""
         left_stacks, right_stacks, pairs = self.pairing.block(block.pairs)
         base, engine = self.arithmetic.base, self.arithmetic.engine
-        sums: list[list[tuple[int, Buffer]]] = [[] for _ in self.groups]
-        for depth in tiling.depths(self.left.scanned.shape[2]) or [slice(0, 0)]:
-            a = self._residues("left", self.left, left_stacks, block.rows, depth)
-            b = self._residues("right", self.right, right_stacks, block.columns, depth)
-            for partial, terms in zip(sums, self.groups, strict=True):
-                product = self.backend.multiply([(s, a[i], b[j]) for s, i, j in terms], pairs, base, engine)
-                # sums are kept reduced, so that one plane is held however many steps there are
-                partial[:] = [(1, self.backend.combine([*partial, (1, product)], base) if partial else product)]
-        return [partial[0][1] for partial in sums]
+        a = self._residues("left", self.left, left_stacks, block.rows, depth)
+        b = self._residues("right", self.right, right_stacks, block.columns, depth)
+        return [
+            self.backend.multiply([(s, a[i], b[j]) for s, i, j in terms], pairs, base, engine) for terms in self.groups
+        ]
 
     def exponents(self, block: Block, shift: int) -> tuple[Operand, Operand, Pairs, int]:
         """What `Backend.round` needs to place a block's integers."""

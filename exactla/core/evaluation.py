@@ -49,31 +49,47 @@ def evaluate(
 
     `special` counts non-finite terms, three groups for each output (`core.nonfinite`).
     """
-    backend, base = contraction.backend, contraction.arithmetic.base
+    backend = contraction.backend
     passes = blocks.passes
     whole = passes == 1  # the rounded block is the result
     results = [[] if whole else [backend.allocate(blocks.shape, format) for _ in o.roundings] for o in outputs]
-    for done, block in enumerate(blocks.blocks(), 1):
+
+    def rounded(block: Block) -> list[Sequence[Buffer]]:
+        """Encodings of a block for each output. Whatever they were made from ends with this call."""
         planes = contraction.planes(block, blocks)
         if correction is not None:
             planes = correction(block, blocks, planes)
-        counts = special.planes(block, blocks) if special is not None else []
-        exponents = contraction.exponents(block, shift)
-        for number, (output, buffers) in enumerate(zip(outputs, results, strict=True)):
-            total = _sum(backend, output, planes, contraction)
-            encodings = backend.round(total, base, exponents, format, output.roundings)
-            if special is not None:
-                marks = (counts[3 * number], counts[3 * number + 1], counts[3 * number + 2])
-                for rounded in encodings:
-                    backend.mark(rounded, marks, special.arithmetic.base, format)
+        base, exponents = contraction.arithmetic.base, contraction.exponents(block, shift)
+        sums = [_sum(backend, output, planes, contraction) for output in outputs]
+        found: list[Sequence[Buffer]] = [
+            backend.round(total, base, exponents, format, output.roundings)
+            for total, output in zip(sums, outputs, strict=True)
+        ]
+        if special is not None:
+            _mark(special, block, blocks, found, format)
+        return found
+
+    for done, block in enumerate(blocks.blocks(), 1):
+        for buffers, encodings in zip(results, rounded(block), strict=True):
             if whole:
                 buffers.extend(encodings)
-                continue
-            for buffer, rounded in zip(buffers, encodings, strict=True):
-                backend.store(buffer, (block.pairs, block.rows, block.columns), rounded)
+            else:
+                for buffer, encoded in zip(buffers, encodings, strict=True):
+                    backend.store(buffer, (block.pairs, block.rows, block.columns), encoded)
         if progress is not None:
             progress(done, passes)
     return [buffer for buffers in results for buffer in buffers]
+
+
+def _mark(
+    special: Contraction, block: Block, blocks: Tiling, encodings: Sequence[Sequence[Buffer]], format: FloatFormat
+) -> None:
+    """Overwrite what non-finite terms decide; `special` has three groups for each output."""
+    counts = special.planes(block, blocks)
+    for number, directions in enumerate(encodings):
+        marks = (counts[3 * number], counts[3 * number + 1], counts[3 * number + 2])
+        for encoded in directions:
+            special.backend.mark(encoded, marks, special.arithmetic.base, format)
 
 
 def _sum(backend: Backend, output: Output, planes: list[Buffer], contraction: Contraction) -> Buffer:

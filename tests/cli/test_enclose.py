@@ -66,7 +66,7 @@ def test_an_enclosure(folder, capsys):
     assert printed["product"] == "2 x 2 float64, tightest enclosure"
     assert printed["width"] == "at most 1 ulp; 0 of 4 entries (0.0%) are exact, lo == hi"
     assert printed["digest"] == xl.digest(*expected)
-    assert printed["plan"].startswith("numpy/")
+    assert printed["plan"].startswith(("numpy/", "cpu/"))
     assert printed["saved"] == "out.npz: lo, hi"
 
 
@@ -139,7 +139,7 @@ def test_propagate(folder, capsys):
 @pytest.mark.parametrize("name", [e for b in xl.backends() for e in b.engines])
 def test_engines_and_workspace_do_not_show(folder, capsys, name):
     backend = next(b.name for b in xl.backends() if name in b.engines)
-    options = ["--backend", backend, "--engine", name, "--workspace", "256KiB"]
+    options = ["--backend", backend, "--engine", name, "--workspace", "1MiB"]
     assert main(["enclose", "a.npy", "b.npy", *options]) == 0
     printed = lines(capsys)
     assert printed["digest"] == xl.digest(*xl.mm_enclose(A, B))

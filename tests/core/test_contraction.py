@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from exactla.backend import Engine, Tile
+from exactla.backend import Tile
 from exactla.core.contraction import Contraction, Pairing, PlainSide
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import Arithmetic, Block, Tiling, tiling
 from exactla.shapes import matmul_layout
-from tests.core.exact_backend import ExactBackend, as_backend, operand_of
+from tests.core.exact_backend import as_backend, operand_of
 
 BASE = ResidueBase((4096, 4095, 4093))
 GROUPS = [((1, 0, 0),), ((1, 0, 1), (-1, 1, 0)), ((-1, 1, 1),)]
@@ -174,11 +174,9 @@ def test_no_block_takes_more_stacks_than_its_plan_counted(stacks):
     layout = matmul_layout((*stacks[0], 2, 3), (*stacks[1], 3, 2), transposed=False, names=("a", "b"))
     counts = [int(np.prod(s)) for s in stacks]
     pairing = layout.pairing(counts[0], counts[1])
-    backend = ExactBackend(cost=lambda tile, pieces, groups: tile.pairs)
     whole = Tile(len(layout.left_index), counts[0], counts[1], 2, 2, 3)
-    arithmetic = Arithmetic(Engine("wide", 60, (16,)), BASE, 5)
     for limit in range(1, whole.pairs + 1):
-        plan = tiling(as_backend(backend), arithmetic, whole, pairing.stacks, 1, 1, limit)
+        plan = tiling(whole, pairing.stacks, lambda tile: tile.pairs, lambda: 0, limit)
         for block in plan.blocks():
             left, right, _ = pairing.block(block.pairs)
             assert left.stop - left.start <= plan.tile.left_stacks

@@ -121,9 +121,18 @@ def test_the_plan_counts_pieces_and_groups(arrays):
     contraction = contraction_of(ExactBackend(cost=cost), arrays)
     plan(contraction, 100)
     assert seen[0] == (Tile(1, 1, 1, 4, 5, 3), 2, 3)
-    special = contraction_of(ExactBackend(), arrays, [((1, 0, 0),)] * 5)
-    plan(contraction, 100, special=special)
-    assert seen[-1] == (Tile(1, 1, 1, 4, 5, 3), 2 + 1, 3 + 5)
+
+
+def test_the_plan_has_room_for_both_of_two_contractions(exact, arrays):
+    # each with its own pieces, groups and moduli
+    costs = {(2, 3): 60, (1, 5): 40}
+    contraction = contraction_of(exact, arrays)
+    beside = contraction_of(exact, arrays, [((1, 0, 0),)] * 5)
+    exact.cost = lambda tile, pieces, groups: costs[pieces, groups] * tile.rows
+    assert plan(contraction, None).workspace_bytes == 60 * 4
+    assert plan(contraction, None, beside=beside).workspace_bytes == 100 * 4
+    assert plan(contraction, 399, beside=beside).workspace_bytes < 399
+    assert plan(contraction, 399, beside=beside).passes > plan(contraction, 399).passes == 1
 
 
 def test_the_backend_of_whole_numbers_notices_what_is_left_out(exact, arrays):

@@ -7,14 +7,12 @@ from hypothesis import strategies as st
 
 from exactla.backend import Engine, Tile
 from exactla.core import planning
-from exactla.core.moduli import ResidueBase
-from exactla.core.planning import Arithmetic, Tiling, arithmetic, sum_bits, tiling
+from exactla.core.planning import Tiling, arithmetic, sum_bits, tiling
 from exactla.errors import BackendUnavailable, WorkspaceError
 from tests.core.exact_backend import ExactBackend, as_backend
 
 bounded = settings(deadline=None, max_examples=150, derandomize=True)
 LENGTHS = st.integers(0, 30)
-SOME = Arithmetic(Engine("wide", 60, (16,)), ResidueBase((16, 15)), 5)
 
 
 def cost_of(tile, pieces=1, groups=1):
@@ -26,6 +24,15 @@ def cost_of(tile, pieces=1, groups=1):
 def each(pairs):
     """The stacks of pairs that have their own matrix on either side."""
     return pairs, pairs
+
+
+def unasked():
+    """The free memory, where a plan has no business to ask for it."""
+    raise AssertionError("the free memory was asked for")
+
+
+def tiled(whole, limit, *, cost=cost_of, stacks=each, free=unasked):
+    return tiling(whole, stacks, cost, free, limit)
 
 
 # ---- bits ----------------------------------------------------------------------------------------------------------
@@ -87,80 +94,79 @@ def test_rows_run_fastest():
 )
 @bounded
 def test_blocks_stay_within_the_limit(shape, depth, pieces, groups, limit):
-    backend = ExactBackend(cost=cost_of)
+    def cost(tile):
+        return cost_of(tile, pieces, groups)
+
     whole = Tile(shape[0], shape[0], shape[0], shape[1], shape[2], depth)
-    smallest = cost_of(Tile(1, 1, 1, 1, 1, 1), pieces, groups)
+    smallest = cost(Tile(1, 1, 1, 1, 1, 1))
     if smallest > limit:
         with pytest.raises(WorkspaceError) as caught:
-            tiling(as_backend(backend), SOME, whole, each, pieces, groups, limit)
+            tiled(whole, limit, cost=cost)
         assert (caught.value.needed, caught.value.allowed) == (smallest, limit)
         assert f"{smallest:,}" in str(caught.value)
         assert f"{limit:,}" in str(caught.value)
         return
-    plan = tiling(as_backend(backend), SOME, whole, each, pieces, groups, limit)
+    plan = tiled(whole, limit, cost=cost)
     assert plan.shape == shape
-    assert plan.workspace_bytes == cost_of(plan.tile, pieces, groups) <= limit
+    assert plan.workspace_bytes == cost(plan.tile) <= limit
     sizes = (plan.tile.pairs, plan.tile.rows, plan.tile.columns, plan.tile.depth)
     assert all(1 <= size <= length for size, length in zip(sizes, (*shape, depth), strict=True))
     assert max(plan.tile.left_stacks, plan.tile.right_stacks) <= max(plan.tile.pairs, 1)
-    if cost_of(whole, pieces, groups) <= limit:
+    if cost(whole) <= limit:
         assert plan.tile == whole
 
 
 def test_work_is_not_cut_more_than_it_has_to_be():
-    backend = ExactBackend(cost=cost_of)
     whole = Tile(1, 1, 1, 1000, 1000, 1000)
     for limit in (10**5, 10**6, 10**7):
-        plan = tiling(as_backend(backend), SOME, whole, each, 1, 1, limit)
+        plan = tiled(whole, limit)
         assert plan.workspace_bytes > limit / 8
 
 
 def test_a_long_inner_dimension_is_cut():
-    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, Tile(1, 1, 1, 2, 2, 10**7), each, 1, 1, 10**6)
+    plan = tiled(Tile(1, 1, 1, 2, 2, 10**7), 10**6)
     assert plan.tile.depth < 10**6
     assert (plan.tile.rows, plan.tile.columns) == (2, 2)
 
 
 def test_without_a_limit_a_share_of_the_free_memory_is_taken():
     whole = Tile(1, 1, 1, 10_000, 10_000, 100)
-    backend = ExactBackend(cost=cost_of, free=4 * 10**8)
-    plan = tiling(as_backend(backend), SOME, whole, each, 1, 1, None)
+    plan = tiled(whole, None, free=lambda: 4 * 10**8)
     assert plan.workspace_bytes <= 10**8
     assert plan.passes > 1
-    backend.free = 40
     with pytest.raises(WorkspaceError) as caught:
-        tiling(as_backend(backend), SOME, whole, each, 1, 1, None)
+        tiled(whole, None, free=lambda: 40)
     assert caught.value.allowed == 10
 
 
 def test_small_work_does_not_ask_for_the_free_memory():
-    backend = ExactBackend(cost=lambda *_: planning.SMALL, free=0)
     whole = Tile(1, 1, 1, 9, 9, 9)
-    assert tiling(as_backend(backend), SOME, whole, each, 1, 1, None).tile == whole
-    assert backend.calls["free_bytes"] == 0
+    assert tiled(whole, None, cost=lambda tile: planning.SMALL).tile == whole
+    with pytest.raises(AssertionError):
+        tiled(whole, None, cost=lambda tile: planning.SMALL + 1)
     # but a limit that was set holds
     with pytest.raises(WorkspaceError):
-        tiling(as_backend(backend), SOME, whole, each, 1, 1, planning.SMALL - 1)
+        tiled(whole, planning.SMALL - 1, cost=lambda tile: planning.SMALL)
 
 
 def test_fewer_pairs_take_as_many_stacks_as_they_are_told():
     # 12 pairs of 3 left and 4 right matrices: 6 of them still take 2 of the left and all of the right
-    backend = ExactBackend(cost=lambda tile, pieces, groups: tile.pairs)
-    plan = tiling(as_backend(backend), SOME, Tile(12, 3, 4, 2, 2, 2), lambda pairs: (pairs // 4 + 1, 4), 1, 1, 6)
+    whole = Tile(12, 3, 4, 2, 2, 2)
+    plan = tiled(whole, 6, cost=lambda tile: tile.pairs, stacks=lambda pairs: (pairs // 4 + 1, 4))
     assert plan.tile == Tile(6, 2, 4, 2, 2, 2)
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)])
 def test_nothing_to_do(shape):
     whole = Tile(shape[0], shape[0], shape[0], shape[1], shape[2], 1)
-    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, whole, each, 1, 1, 1000)
+    plan = tiled(whole, 1000)
     assert plan.passes == 0
     assert list(plan.blocks()) == []
 
 
 def test_nothing_to_do_needs_no_workspace():
     whole = Tile(1, 1, 1, 0, 3, 500)
-    plan = tiling(as_backend(ExactBackend(cost=cost_of)), SOME, whole, each, 1, 1, 10)
+    plan = tiled(whole, 10)
     assert (plan.passes, plan.workspace_bytes) == (0, 0)
 
 

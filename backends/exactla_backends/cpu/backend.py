@@ -38,8 +38,8 @@ from exactla_backends.numpy.threads import threads
 OCTET_LIMIT, DIGITS_LIMIT = 256, 65280
 INSTRUCTIONS = "EXACTLA_CPU_INSTRUCTIONS"
 NONE = 1 << 40
-TILE, SCRATCH = 7 << 18, 1 << 18
-"""Bytes of residues of a tile, and of the matrix kernels' scratch, that a thread takes at most; see native.c."""
+TILE_SIDE, TILE_BYTES, WORTH_A_THREAD = 256, 7 << 18, 1 << 15
+"""Rows and columns, and bytes of residues, of the largest tile, and work for threads; see native.c."""
 
 INTEGERS = 1 << 16
 """Results that become integers at a time."""
@@ -69,14 +69,22 @@ class CpuBackend(HostMemory):
         # the right side is held in two forms while it is packed
         operands = (tile.left_stacks * tile.rows + 2 * tile.right_stacks * padded(tile.columns, COLUMNS)) * depth
         results = tile.pairs * tile.rows * padded(tile.columns, COLUMNS)
-        tiles = threads() * (TILE + SCRATCH)
+        tiles = self._tiles_bytes(tile, planes, _octets(base))
+        conversion = 120 * min(results, INTEGERS)
         if pieces <= 2:
             # a product is rounded tile by tile, unless steps of the inner dimension are summed; integers on the host
-            return pieces * operands * planes + 2 * results * planes + 24 * results + tiles
+            return pieces * operands * planes + 2 * results * planes + conversion + tiles
         # sums of groups are made from whole planes, and hulls from limbs as NumPy's backend makes them
         limbs = mp.count_for(base.product.bit_length())
         made = 8 * (pieces + 4) * limbs * operands + 24 * len(base.moduli) * results
-        return pieces * operands * planes + (groups + 2) * results * planes + 24 * results + made + tiles
+        return pieces * operands * planes + (groups + 2) * results * planes + conversion + made + tiles
+
+    def _tiles_bytes(self, tile: Tile, planes: int, octets: int) -> int:
+        """What threads take for a tile each: its residues, and scratch of the matrix kernels."""
+        rows, columns = (padded(min(side, TILE_SIDE), 32) for side in (tile.rows, tile.columns))
+        scratch = self._native.call("scratch", I64(octets), I64(rows), I64(columns))
+        small = tile.pairs * tile.rows * tile.columns * max(tile.depth // 16, 8) < WORTH_A_THREAD
+        return (1 if small else threads()) * (min(TILE_BYTES, rows * columns * planes) + scratch)
 
     def direct(
         self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]

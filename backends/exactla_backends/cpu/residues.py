@@ -83,7 +83,7 @@ class PendingProduct:
 
     @cached_property
     def product(self) -> ctypes.Structure:
-        """The product as the native library takes it."""
+        """The product as the native library takes it; it points into `terms` and `pairs`."""
         terms = (library.Term * len(self.terms))(*(self._term(*term) for term in self.terms))
         constants = library.product_constants(self.base, self.octets)
         pairs, rows, columns = self.shape
@@ -102,7 +102,6 @@ class PendingProduct:
             ),
             terms,
             constants,
-            self,
         )
 
     def _term(self, sign: int, left: OperandPlanes, right: OperandPlanes) -> ctypes.Structure:

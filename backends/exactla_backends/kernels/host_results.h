@@ -130,6 +130,7 @@ int64_t XL_ENTRY(round_certified)(const xl_results *results, const xl_crt_table 
     uint32_t *lanes = allocate_lanes(XL_ROUND_PAD + 2 * table->limbs + table->groups + 4 * count);
     uint32_t *moved = lanes + XL_ROUND_PAD * XL_LANES, *limbs = moved + size * XL_LANES;
     uint32_t *packed = limbs + size * XL_LANES;
+    uint32_t below[XL_LANES] XL_ALIGNED, above[XL_LANES] XL_ALIGNED;
     uint64_t *low = (uint64_t *)(packed + table->groups * XL_LANES), *high = low + count * XL_LANES;
     int64_t exponent[XL_LANES] XL_ALIGNED;
     if (lanes == NULL)
@@ -143,8 +144,10 @@ int64_t XL_ENTRY(round_certified)(const xl_results *results, const xl_crt_table 
                 results_limbs(limbs, packed, results, table, &block);
                 lane_exponents(exponent, exponents, &block);
                 move_limbs(moved, limbs, size, slack, -1);
+                xl_limbs_sign(below, moved, size);
                 block_encodings(low, moved, size, exponent, &target, encodings, count);
                 move_limbs(moved, limbs, size, slack, 1);
+                xl_limbs_sign(above, moved, size);
                 block_encodings(high, moved, size, exponent, &target, encodings, count);
                 for (int64_t e = 0; e < count; ++e) {
                     char *to = (char *)encodings[e].data + block.row * encodings[e].row_stride + first * target.octets;
@@ -154,7 +157,7 @@ int64_t XL_ENTRY(round_certified)(const xl_results *results, const xl_crt_table 
                 for (int32_t r = 0; r < block.rows; ++r)
                     for (int32_t c = 0; c < block.count; ++c) {
                         const int32_t w = r * block.count + c;
-                        int differ = 0;
+                        int differ = below[w] != above[w];
                         for (int64_t e = 0; e < count; ++e)
                             differ |= low[e * XL_LANES + w] != high[e * XL_LANES + w];
                         unsure[(block.row + r) * unsure_stride + first + c] = (uint8_t)differ;

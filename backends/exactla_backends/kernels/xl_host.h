@@ -127,7 +127,7 @@ int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, co
 
 /* Requires: |s| + 2**slack < 2**(32 table->limbs - 1).
  * Ensures: encodings as `round` makes them of s - 2**slack, and unsure[r * unsure_stride + c] = 1 where those of
- * s + 2**slack are others, else 0. Returns 0, or XL_OUT_OF_MEMORY. */
+ * s + 2**slack are others or its sign is another (one NaN may stand for overflow on either side), else 0. Returns 0, or XL_OUT_OF_MEMORY. */
 int64_t XL_ENTRY(round_certified)(const xl_results *results, const xl_crt_table *table, const xl_exponents *exponents,
                                   const int64_t *format, const xl_encodings *encodings, int64_t count, int64_t slack,
                                   uint8_t *unsure, int64_t unsure_stride, int64_t begin, int64_t end);

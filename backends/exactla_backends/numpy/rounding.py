@@ -45,13 +45,18 @@ def round_limbs(limbs: Ints, exponent: Ints, format: FloatFormat, roundings: Seq
 def round_certified(
     limbs: Ints, exponent: Ints, slack: int, format: FloatFormat, roundings: Sequence[Rounding]
 ) -> tuple[list[Encodings], NDArray[np.bool_]]:
-    """Encodings of s - 2**slack times 2**exponent, and where those of s + 2**slack are others."""
-    ends = []
+    """Encodings of s - 2**slack times 2**exponent, and where those of s + 2**slack are others or of another sign.
+
+    The sign is looked at too, because a format without infinities overflows to one NaN on either side.
+    """
+    ends, signs = [], []
     for sign in (-1, 1):
         moved = limbs.copy()
         moved[slack // mp.BITS] += sign << (slack % mp.BITS)
-        ends.append(round_limbs(mp.carry(moved), exponent, format, roundings))
-    unsure = np.zeros(exponent.shape, np.bool_)
+        mp.carry(moved)
+        signs.append(moved[-1] < 0)
+        ends.append(round_limbs(moved, exponent, format, roundings))
+    unsure: NDArray[np.bool_] = signs[0] != signs[1]
     for low, high in zip(*ends, strict=True):
         unsure |= low != high
     return ends[0], unsure

@@ -47,6 +47,18 @@ static const xl_kernel_set *elements_for(const char *name) {
 
 static xl_instructions found[MOST];
 
+/* When the library is loaded, so that threads only ever read the table. */
+__attribute__((constructor)) static void fill(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init(); /* this may run before the compiler's own constructors */
+#endif
+    for (int i = 0; i < MOST && xl_matrix_listed(i); ++i) {
+        found[i].name = xl_matrix_name(xl_matrix_listed(i));
+        found[i].matrix = xl_matrix_listed(i);
+        found[i].elements = elements_for(found[i].name);
+    }
+}
+
 const char *xl_native_listed(int64_t index, int64_t *runs_here) {
     const xl_matrix_kernels *kernels = xl_matrix_listed((int)index);
     if (!kernels)
@@ -57,13 +69,8 @@ const char *xl_native_listed(int64_t index, int64_t *runs_here) {
 
 const xl_instructions *xl_native_select(const char *name) {
     const xl_matrix_kernels *kernels = xl_matrix_select(name);
-    for (int i = 0; kernels && i < MOST && xl_matrix_listed(i); ++i)
-        if (xl_matrix_listed(i) == kernels) {
-            /* every caller writes the same values */
-            found[i].name = xl_matrix_name(kernels);
-            found[i].matrix = kernels;
-            found[i].elements = elements_for(found[i].name);
+    for (int i = 0; kernels && i < MOST; ++i)
+        if (found[i].matrix == kernels)
             return &found[i];
-        }
     return NULL;
 }

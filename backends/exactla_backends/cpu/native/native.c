@@ -88,6 +88,10 @@ int64_t xl_native_constants(const uint32_t *moduli, int64_t count, int64_t octet
     return count * (int64_t)(octets == 1 ? sizeof *one : sizeof *two);
 }
 
+int64_t xl_native_scratch(const xl_instructions *set, int64_t octets, int64_t rows, int64_t columns) {
+    return xl_matrix_scratch_bytes(set->matrix, (int)octets, rows, columns);
+}
+
 /* ---- operands ---- */
 
 int64_t xl_native_scan(const xl_instructions *set, const xl_stack *x, int64_t *lowest, int64_t *highest,

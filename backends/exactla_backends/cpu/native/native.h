@@ -72,6 +72,9 @@ const xl_instructions *xl_native_select(const char *name);
  * that they take, without writing where `constants` is null, or -1 where a modulus is out of range. */
 int64_t xl_native_constants(const uint32_t *moduli, int64_t count, int64_t octets, void *constants);
 
+/* Bytes of scratch of the matrix kernels for tiles of up to so many rows and columns. */
+int64_t xl_native_scratch(const xl_instructions *set, int64_t octets, int64_t rows, int64_t columns);
+
 /* Ensures: as xl_host.h's scan, for all rows of the stack. */
 int64_t xl_native_scan(const xl_instructions *set, const xl_stack *x, int64_t *lowest, int64_t *highest,
                        int64_t threads);

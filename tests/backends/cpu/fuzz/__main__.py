@@ -1,9 +1,9 @@
 """Runs random jobs on a build of the native library, and compares its instruction sets with each other.
 
-    python -m tests.backends.cpu.fuzz --seconds 60             the installed library, jobs from a seed
-    python -m tests.backends.cpu.fuzz --job 0123abcd...        one job again
-    ... --library FILE --libfuzzer                             a build for libFuzzer, which looks for new branches
-    ... --library FILE --threads 4                             each job on so many threads at the same time
+python -m tests.backends.cpu.fuzz --seconds 60             the installed library, jobs from a seed
+python -m tests.backends.cpu.fuzz --job 0123abcd...        one job again
+... --library FILE --libfuzzer                             a build for libFuzzer, which looks for new branches
+... --library FILE --threads 4                             each job on so many threads at the same time
 """
 
 import argparse
@@ -33,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60, help="stop after so long")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="run each job on so many threads at the same time")
-    parser.add_argument("--libfuzzer", action="store_true", help="let libFuzzer, which is in the library, make the jobs")
+    parser.add_argument(
+        "--libfuzzer", action="store_true", help="let libFuzzer, which is in the library, make the jobs"
+    )
     parser.add_argument("--job", help="only the job of these bytes, in hexadecimal")
     options = parser.parse_args(argv)
     if options.library:

@@ -1,4 +1,5 @@
-"""Builds the whole native library through the project's CMake, with a sanitizer or for libFuzzer, and runs it.
+"""Builds the whole native library through the project's CMake, with a sanitizer or for libFuzzer, and runs Python
+programs on it.
 
 Builds go into a folder of the user's own, which runs share, and are made again when a source changes.
 """
@@ -32,14 +33,14 @@ class Build:
 
 
 ADDRESS = Build(
-    "address", ("gcc",), "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all", runtime="libasan.so"
+    "address", ("gcc",), "-O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all", runtime="libasan.so"
 )
 # without OpenMP, whose barriers the sanitizer does not know: the threads are Python's
-THREAD = Build("thread", ("gcc",), "-O1 -g -fsanitize=thread", runtime="libtsan.so", openmp=False)
+THREAD = Build("thread", ("gcc",), "-O2 -g -fsanitize=thread", runtime="libtsan.so", openmp=False)
 LIBFUZZER = Build(
     "libfuzzer",
     ("clang", *(f"clang-{version}" for version in range(22, 13, -1))),
-    "-O1 -g -fsanitize=fuzzer-no-link",
+    "-O2 -g -fsanitize=fuzzer-no-link",
     openmp=False,
     links="libclang_rt.fuzzer_no_main-x86_64.a",
 )
@@ -100,7 +101,7 @@ def library(build: Build) -> Path:
 
 
 def _run_cmake(build: Build, compiler: str, work: str) -> None:
-    options = {
+    definitions = {
         "CMAKE_BUILD_TYPE": "Checked",  # none that brings flags of its own
         "CMAKE_C_COMPILER": compiler,
         "CMAKE_C_FLAGS": build.flags,
@@ -108,18 +109,21 @@ def _run_cmake(build: Build, compiler: str, work: str) -> None:
     }
     if build.links:
         archive = _file_of(compiler, build.links)
-        options["CMAKE_MODULE_LINKER_FLAGS"] = f"-Wl,--whole-archive {archive} -Wl,--no-whole-archive -lstdc++"
-    if shutil.which("ninja"):
-        options["CMAKE_GENERATOR"] = "Ninja"
-    definitions = [f"-D{name}={value}" for name, value in options.items() if name != "CMAKE_GENERATOR"]
-    generator = ["-G", options["CMAKE_GENERATOR"]] if "CMAKE_GENERATOR" in options else []
-    quiet = {"check": True, "stdout": subprocess.DEVNULL}
-    subprocess.run(["cmake", *generator, "-S", str(ROOT), "-B", work, *definitions], **quiet)
-    subprocess.run(["cmake", "--build", work], **quiet)
+        definitions["CMAKE_MODULE_LINKER_FLAGS"] = f"-Wl,--whole-archive {archive} -Wl,--no-whole-archive -lstdc++"
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    options = [f"-D{name}={value}" for name, value in definitions.items()]
+    for arguments in ([*generator, "-S", str(ROOT), "-B", work, *options], ["--build", work]):
+        subprocess.run(["cmake", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def run_jobs(build: Build, arguments: Sequence[str], timeout: float) -> subprocess.CompletedProcess[str]:
+    """Run the fuzz target on the library of that build."""
+    program = "tests.backends.cpu.fuzz"
+    return run(build, ["-m", program, "--library", str(library(build)), *arguments], timeout)
 
 
 def run(build: Build, arguments: Sequence[str], timeout: float) -> subprocess.CompletedProcess[str]:
-    """Run the jobs on the library of that build, in a process of its own."""
+    """Run Python with the runtime of that build."""
     environment = dict(
         os.environ,
         PYTHONMALLOC="malloc",  # a block for each object, which the sanitizer fences
@@ -128,7 +132,7 @@ def run(build: Build, arguments: Sequence[str], timeout: float) -> subprocess.Co
         TSAN_OPTIONS="halt_on_error=1",
         UBSAN_OPTIONS="print_stacktrace=1",
     )
-    command = [sys.executable, "-m", "tests.backends.cpu.fuzz", "--library", str(library(build)), *arguments]
+    command = [sys.executable, *arguments]
     if build.runtime:
         environment["LD_PRELOAD"] = str(_file_of(_compiler(build), build.runtime))
     if build is THREAD and shutil.which("setarch"):

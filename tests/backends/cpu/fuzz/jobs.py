@@ -30,6 +30,11 @@ UNTOUCHED = 0xA5
 FORMATS: tuple[Format, ...] = (FLOAT64, FLOAT32, FLOAT16, *FLOAT_FORMATS.values(), *INTEGER_FORMATS.values())
 INTERVAL_EXTRA_BITS = 4
 PIECES = 7
+SHAPES = ((70, 40, 150), (70, 40, 150), (600, 9, 40), (9, 600, 40), (5, 5, 3000))
+"""The most rows, columns and inner dimension: a block and some, tiles and some, chunks of a sum and some."""
+
+LARGEST = 20_000
+"""Products of entries in a product of matrices."""
 
 
 class Draw:
@@ -163,7 +168,9 @@ def _scan(native: Instructions, threads: I64, *sides: Matrices) -> Scan:
     )
     empty = highest == -NONE
     lowest[empty] = highest[empty] = 0
-    return Scan(lowest, int((highest - lowest).max()), nonfinite)
+    bits = int((highest - lowest).max())
+    # of long entries a bound, so that there are few tables: to make them takes longer than a job
+    return Scan(lowest, bits if bits <= 100 else -(-bits // 128) * 128, nonfinite)
 
 
 def _base(bits: int, octets: int) -> tuple[ResidueBase, int]:
@@ -171,7 +178,7 @@ def _base(bits: int, octets: int) -> tuple[ResidueBase, int]:
     small = residue_base(256, bits) if octets == 1 else None
     if small is not None:
         return small, 1
-    large = residue_base(65280, bits)
+    large = residue_base(65280, bits if bits <= 200 else -(-bits // 256) * 256)
     if large is None:
         raise ValueError(f"no base holds {bits} bits")
     return large, 2
@@ -227,7 +234,8 @@ def _product(native: Instructions, draw: Draw) -> Outcome:
     """Sums of products of stacks: residues, integers and encodings, in every way to get them."""
     formats = (*FORMATS, None)
     kinds = [formats[draw.below(len(formats))] for _ in range(2)]
-    depth, rows, columns = draw.size(150), draw.size(70), draw.size(40)
+    rows, columns, depth = map(draw.size, SHAPES[draw.below(len(SHAPES))])
+    depth = min(depth, LARGEST // (rows * columns) + 1)
     stacks = [1 + draw.below(2) for _ in range(2)]
     octets, threads = 1 + draw.below(2), I64(draw.below(4))
     signs = [1 - 2 * draw.below(2) for _ in range(1 + draw.below(3))]
