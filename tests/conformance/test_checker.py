@@ -245,7 +245,7 @@ def test_a_spoiled_kernel_is_found(mutant, tmp_path, cases):
     assert text.count(before) == 1
     file.write_text(text.replace(before, after))
     assert architectures.build(NATIVE, tmp_path / "checker", tmp_path / "copy") == ""
-    path = cases("*[!-][nisx]*-[!lw]*")
+    path = cases("[!lw]*")
     done = subprocess.run([str(tmp_path / "checker"), str(path)], check=False, capture_output=True, text=True)
     assert done.returncode == SOME_FAILED
     assert int(done.stdout.splitlines()[-1].split()[-2]) > 0

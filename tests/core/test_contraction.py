@@ -58,7 +58,7 @@ def test_steps_of_the_inner_dimension_do_not_show(exact, arrays, depth):
         assert (planes.of(BASE) == expected(contraction, arrays, terms, PAIRING)).all()
     steps = -(-7 // depth)
     assert exact.calls["multiply"] == steps * len(GROUPS)
-    assert exact.calls["combine"] == (steps - 1) * len(GROUPS)
+    assert exact.calls["combine"] == (steps * len(GROUPS) if steps > 1 else 0)
 
 
 @pytest.mark.parametrize("tile", [(1, 1, 1), (2, 3, 2), (4, 4, 1), (1, 4, 5), (3, 2, 4)], ids=str)

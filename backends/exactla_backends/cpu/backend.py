@@ -244,12 +244,13 @@ class CpuBackend(HostMemory):
         return sum(int(count) for count in counts)
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
-        pair = _Intervals(first, second, endpoints)
+        counts = _Counts(first, second, endpoints)
+        pair = _Intervals(counts)
         bits = max(first.bits, second.bits) + reference.EXTRA_BITS
         m, abs_m, r, outer, rho, abs_rho, straddles = (
             replace(first, buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)
         )
-        return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, _Count(pair, 0), _Count(pair, 1))
+        return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, _Count(counts, 0), _Count(counts, 1))
 
     def hull_excess(
         self, left: IntervalPieces, right: IntervalPieces, pairs: Pairs, base: ResidueBase
@@ -299,13 +300,20 @@ def _residue_table(operand: Operand, base: ResidueBase) -> ctypes.Structure:
 
 
 @dataclass
-class _Intervals:
-    """Intervals whose pieces become residues all at once, when the first of them is asked for."""
+class _Counts:
+    """Intervals, how many of them have r < 0, and how many break their scan: known once they are residues."""
 
     first: Operand
     second: Operand
     endpoints: bool
-    counts: tuple[int, int] | None = None  # entries with r < 0, and entries that break their scan
+    values: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """Intervals whose pieces become residues all at once, when the first of them is asked for."""
+
+    counts: _Counts
     _planes: dict[ResidueBase, list[OperandPlanes]] = field(default_factory=dict)
 
     def planes(self, native: Instructions, base: ResidueBase) -> list[OperandPlanes]:
@@ -315,25 +323,25 @@ class _Intervals:
         return self._planes[base]
 
     def _convert(self, native: Instructions, base: ResidueBase) -> list[OperandPlanes]:
-        octets = _octets(base)
-        stacks, rows, depth = self.first.shape
+        octets, counts = _octets(base), self.counts
+        stacks, rows, depth = counts.first.shape
         shape = (stacks, len(base.moduli) * octets, rows, padded_depth(depth))
         planes = [aligned(shape) for _ in range(7)]
-        limbs = tables.limbs_for(max(self.first.bits, self.second.bits) + 4)
+        limbs = tables.limbs_for(max(counts.first.bits, counts.second.bits) + 4)
         targets = (library.PlaneStack * 7)(*map(library.plane_stack, planes))
         invalid = I64(0)
         broken = native.call(
             "interval_residues",
-            ctypes.byref(_stack(self.first)),
-            ctypes.byref(_stack(self.second)),
-            I64(self.endpoints),
+            ctypes.byref(_stack(counts.first)),
+            ctypes.byref(_stack(counts.second)),
+            I64(counts.endpoints),
             ctypes.byref(library.residue_table(base, limbs, octets, None)),
             I64(octets),
             targets,
             ctypes.byref(invalid),
             I64(0),
         )
-        self.counts = invalid.value, broken
+        counts.values = invalid.value, broken
         return [OperandPlanes(native, x, rows) for x in planes]
 
 
@@ -350,21 +358,21 @@ class _Piece:
 
 @dataclass(frozen=True)
 class _Count:
-    """One of the counts of intervals, known once their residues are."""
+    """One of the counts of intervals. It does not keep their residues."""
 
-    intervals: _Intervals
+    counts: _Counts
     number: int
 
     def __int__(self) -> int:
-        if self.intervals.counts is None:
-            pieces = _reference_of(self.intervals)
-            self.intervals.counts = int(pieces.invalid), int(pieces.broken)
-        return self.intervals.counts[self.number]
+        if self.counts.values is None:
+            pieces = _reference_of(self.counts)
+            self.counts.values = int(pieces.invalid), int(pieces.broken)
+        return self.counts.values[self.number]
 
 
-def _reference_of(intervals: _Intervals) -> IntervalPieces:
-    return reference.interval_pieces(intervals.first, intervals.second, endpoints=intervals.endpoints)
+def _reference_of(counts: _Counts) -> IntervalPieces:
+    return reference.interval_pieces(counts.first, counts.second, endpoints=counts.endpoints)
 
 
 def _reference_pieces(pieces: IntervalPieces) -> IntervalPieces:
-    return _reference_of(pieces.m.buffer.intervals)
+    return _reference_of(pieces.m.buffer.intervals.counts)
