@@ -139,8 +139,11 @@ def _product(
             )
         except NonFinite:
             raise calls.nonfinite_error(backend, operands) from None
+        # without a result no block has looked at the operands
+        if product.invalid or 0 in layout.result:
+            _refuse_invalid(backend, operands, endpoints)
         if product.invalid:
-            raise _invalid_error(backend, operands, endpoints)
+            raise OperandChangedError("an interval was found to be invalid and then not")
         lo, hi = (backend.restore([end], format, layout.shape, a) for end in (product.lo, product.hi))
     enclosure = Enclosure(lo, hi)
     if not return_info:
@@ -168,14 +171,13 @@ def _side(backend: Backend, operands: Sequence[Source], *, transpose: bool) -> t
     return first, second
 
 
-def _invalid_error(backend: Backend, operands: Sequence[Source], endpoints: bool) -> ValueError:
+def _refuse_invalid(backend: Backend, operands: Sequence[Source], endpoints: bool) -> None:
+    """Raise for the first interval whose ends are in the wrong order, if there is one."""
     for first, second in (operands[:2], operands[2:]):
-        position = backend.first_invalid_interval(
-            *_side(backend, (first, second), transpose=False), endpoints=endpoints
-        )
+        sides = _side(backend, (first, second), transpose=False)
+        position = backend.first_invalid_interval(*sides, endpoints=endpoints)
         if position >= 0:
             where = ", ".join(str(int(i)) for i in np.unravel_index(position, first.shape))
             if endpoints:
-                return ValueError(f"{first.name}[{where}] is larger than {second.name}[{where}]")
-            return ValueError(f"{second.name}[{where}] is negative, and a radius must not be")
-    raise OperandChangedError("an interval was found to be invalid and then not")
+                raise ValueError(f"{first.name}[{where}] is larger than {second.name}[{where}]")
+            raise ValueError(f"{second.name}[{where}] is negative, and a radius must not be")

@@ -36,7 +36,8 @@ class Info:
     moduli : int
         Number of moduli.
     bits, capacity : int
-        Bits that the exact integer results were proven to need, and bits that the moduli determine.
+        Bits of the integers that were summed (of their leading part, where that decided the result), and bits that the
+        moduli determine.
     passes : int
         Blocks that the work was cut into to stay within the workspace limit.
     lossless : bool

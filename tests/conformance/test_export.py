@@ -131,7 +131,8 @@ def test_plans_fit_together(exported):
             limbs = exported.residues[left][1] + exported.residues[right][1] + 1
             assert exported.residues[hull] == (base, limbs, 0)
         specials = any(
-            not isinstance(format := part_format(x.format), Integer) and any(format.special(e) is not None for e in x.entries)
+            not isinstance(format := part_format(x.format), Integer)
+            and any(format.special(e) is not None for e in x.entries)
             for x in found["operands"]
         )
         assert (special != NONE) == specials

@@ -246,7 +246,8 @@ class ExactBackend:
         differ = [
             place
             for place in np.ndindex(numbers.shape)
-            if any(x[place] != y[place] for x, y in zip(low, high, strict=True))
+            if (numbers[place] < 1 << slack) != (numbers[place] < -(1 << slack))
+            or any(x[place] != y[place] for x, y in zip(low, high, strict=True))
         ]
         return low, differ
 

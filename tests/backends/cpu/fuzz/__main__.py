@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not _agree(_bytes(rng), names, options.threads):
             return 1
         done += 1
-    print(f"{done} jobs: {', '.join(names)} agree", flush=True)
+    sys.stdout.write(f"{done} jobs: {', '.join(names)} agree\n")
     return 0
 
 
@@ -73,7 +73,7 @@ def _agree(data: bytes, names: Sequence[str], threads: int) -> bool:
                 raise AssertionError(f"{name} and {first} differ: {where}")
     except Exception:
         traceback.print_exc()
-        print(f"the job: --job {data.hex()}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"the job: --job {data.hex()}\n")
         return False
     return True
 
@@ -85,6 +85,7 @@ def _outcome(name: str, data: bytes) -> jobs.Outcome:
 def _libfuzzer(names: Sequence[str], seed: int, seconds: float) -> int:
     def one(data: "ctypes._Pointer[ctypes.c_char]", size: int) -> int:
         if not _agree(ctypes.string_at(data, size), names, 1):
+            sys.stderr.flush()
             os._exit(1)  # libFuzzer would go on
         return 0
 

@@ -6,12 +6,11 @@ what the bytes say; tables are those of the backend, so that every job keeps the
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactla.core.moduli import ResidueBase, residue_base
 from exactla.formats import FLOAT16, FLOAT32, FLOAT64, FLOAT_FORMATS, INTEGER_FORMATS, FloatFormat, Format
@@ -20,9 +19,8 @@ from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Instructions, Pointer
 from exactla_backends.cpu.residues import COLUMNS, aligned, padded, padded_depth
 from exactla_backends.kernels import tables
-from tests.backends.kernels.data import extreme_encodings, scaled, values
+from tests.backends.cpu.fuzz.inputs import Array, Draw, Matrices, Scan, integers, matrices
 
-Array = NDArray[Any]
 Outcome = list[tuple[str, Array | int]]
 
 NONE = 1 << 40
@@ -35,92 +33,6 @@ SHAPES = ((70, 40, 150), (70, 40, 150), (600, 9, 40), (9, 600, 40), (5, 5, 3000)
 
 LARGEST = 20_000
 """Products of entries in a product of matrices."""
-
-
-class Draw:
-    """Choices read from bytes, and after the last of them zeros."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._place = 0
-
-    def below(self, n: int) -> int:
-        """A number from 0 to n - 1, n at most 65536."""
-        octets = self._data[self._place : self._place + 2]
-        self._place += 2
-        return int.from_bytes(octets, "little") % n
-
-    def octets(self, count: int) -> bytes:
-        """So many of the bytes that are left, over and over."""
-        found = self._data[self._place : self._place + count] or b"\0"
-        self._place += count
-        return (found * (count // len(found) + 1))[:count]
-
-    def size(self, most: int) -> int:
-        """A length from 1 to `most`, the short ones more often."""
-        return 1 + self.below(1 + self.below(most))
-
-
-@dataclass(frozen=True)
-class Matrices:
-    """A stack of matrices in memory that ends where its last entry does; format None: integers of limbs."""
-
-    entries: Array  # [S, R, K], or [L, S, R, K]
-    format: Format | None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.entries.shape[-3:]
-
-    def stack(self, scan: "Scan | None" = None) -> ctypes.Structure:
-        if scan is None:
-            return library.stack(self.entries, self.format, None, 0, 0)
-        return library.stack(self.entries, self.format, scan.exponents, scan.bits, scan.checks)
-
-
-def matrices(draw: Draw, format: Format | None, shape: tuple[int, int, int]) -> Matrices:
-    """Entries of some pattern in some layout: any order of axes, gaps, reversed axes, odd addresses."""
-    octets = 4 if format is None else max(format.bits // 8, 1)
-    full = (1 + draw.below(3), *shape) if format is None else shape
-    order = [list(range(len(full))), [*range(len(full) - 2), len(full) - 1, len(full) - 2]][draw.below(2)]
-    strides = [0] * len(full)
-    step = octets * (1 + draw.below(2)) + draw.below(3) % 2
-    for axis in reversed(order):
-        strides[axis] = step
-        step = step * full[axis] + draw.below(3)
-    offset = draw.below(2 * octets)
-    extent = sum((n - 1) * stride for n, stride in zip(full, strides, strict=True)) + octets
-    memory = np.zeros(offset + extent, np.uint8)
-    entries: Array = np.ndarray(full, f"u{octets}", memory, offset, strides)
-    entries[...] = _pattern(draw, format, int(np.prod(full)), octets).reshape(full)
-    for axis in range(len(full)):
-        if draw.below(4) == 0:
-            entries = np.flip(entries, axis)
-    return Matrices(entries, format)
-
-
-def _pattern(draw: Draw, format: Format | None, size: int, octets: int) -> Array:
-    kind = draw.below(4)
-    raw = np.frombuffer(draw.octets(size * octets), f"u{octets}")
-    if not isinstance(format, FloatFormat) or kind == 0:
-        return raw
-    sign = 1 << (format.bits - 1)
-    if kind == 1:
-        extremes = [e for e in extreme_encodings(format) if format.is_finite(e)]
-        return np.array(extremes, raw.dtype)[raw % len(extremes)]
-    # finite entries of few binades, or of all
-    top = format.largest >> format.fraction_bits
-    lowest = draw.below(top + 1)
-    highest = min(top, lowest + draw.below(12)) if kind == 2 else top
-    field = np.uint64(lowest) + (raw.astype(np.uint64) >> np.uint64(format.fraction_bits)) % np.uint64(
-        highest - lowest + 1
-    )
-    magnitude = field << np.uint64(format.fraction_bits) | raw.astype(np.uint64) & np.uint64(
-        (1 << format.fraction_bits) - 1
-    )
-    magnitude = np.minimum(magnitude, np.uint64(format.largest))
-    negative = (raw.astype(np.uint64) & np.uint64(sign) != 0) & (format.signed_zero | (magnitude != 0))
-    return (magnitude | negative * np.uint64(sign)).astype(raw.dtype)
 
 
 def outcome(native: Instructions, data: bytes) -> Outcome:
@@ -144,24 +56,7 @@ def difference(found: Outcome, expected: Outcome) -> str | None:
 # ---- operands --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Scan:
-    """Exponents of rows [S, R], and the bits of the entries in units of them."""
-
-    exponents: Array
-    bits: int
-    nonfinite: int
-    checks: int = 0
-
-    def without_tail(self, dropped: int) -> "Scan":
-        """Of entries whose last bits are dropped: floor(entry / 2**dropped), where that is more than 0."""
-        if dropped == 0:
-            return replace(self, checks=library.EXPECT_FINITE)
-        bits = max(self.bits - dropped, 0) + 1
-        return replace(self, exponents=self.exponents + dropped, bits=bits, checks=library.MAY_DROP)
-
-
-def _scan(native: Instructions, threads: I64, *sides: Matrices) -> Scan:
+def _scan(native: Instructions, threads: ctypes.c_int64, *sides: Matrices) -> Scan:
     lowest, highest = np.full((2, *sides[0].shape[:2]), [[[NONE]], [[-NONE]]], np.int64)
     nonfinite = sum(
         native.call("scan", ctypes.byref(x.stack()), _pointer(lowest), _pointer(highest), threads) for x in sides
@@ -191,7 +86,7 @@ def _residue_table(x: Matrices, base: ResidueBase, octets: int, bits: int) -> ct
 
 
 def _residues(
-    native: Instructions, x: Matrices, scan: Scan, base: ResidueBase, octets: int, threads: I64
+    native: Instructions, x: Matrices, scan: Scan, base: ResidueBase, octets: int, threads: ctypes.c_int64
 ) -> tuple[Array, int]:
     planes = _planes(x, base, octets)
     broken = native.call(
@@ -210,7 +105,7 @@ def _planes(x: Matrices, base: ResidueBase, octets: int) -> Array:
     return np.full((stacks, len(base.moduli) * octets, rows, padded_depth(depth)), UNTOUCHED, np.uint8).view(np.int8)
 
 
-def _pack(native: Instructions, planes: Array, threads: I64) -> Array:
+def _pack(native: Instructions, planes: Array, threads: ctypes.c_int64) -> Array:
     stacks, count, rows, depth = planes.shape
     packed = aligned((stacks, count, padded(rows, COLUMNS) * depth))
     places = _pointer(planes), I64(stacks * count), I64(rows), I64(depth), _pointer(packed)
@@ -336,22 +231,11 @@ def _check_integers(
     """The integers are right, where they are few enough to compute them here."""
     if sum(x.entries.size for x in sides) > 400:
         return
-    left, right = (_integers(x, scan) for x, scan in zip(sides, scans, strict=True))
+    left, right = (integers(x, scan) for x, scan in zip(sides, scans, strict=True))
     for (t, r, c), text in zip(np.ndindex(sums.shape), np.asarray(limbs).reshape(-1, np.shape(limbs)[-1]), strict=True):
         expected = factor * int(np.dot(left[sums.pairs[0][t]][r], right[sums.pairs[1][t]][c]))
         if int.from_bytes(text.astype("<u4").tobytes(), "little", signed=True) != expected:
             raise AssertionError(f"integer {(t, r, c)} is not {expected}")
-
-
-def _integers(x: Matrices, scan: Scan) -> list[Array]:
-    """Entries of each matrix in units of their row's exponent, as Python integers."""
-    if x.format is None:
-        words = [limb.astype(object) << 32 * i for i, limb in enumerate(x.entries)]
-        whole, sign = np.sum(words, axis=0), 1 << (32 * len(words) - 1)
-        worth = np.where(whole >= sign, whole - 2 * sign, whole)
-    else:
-        worth = values(x.entries, x.format)
-    return [scaled(matrix, exponents) for matrix, exponents in zip(worth, scan.exponents, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -370,7 +254,7 @@ class _Sums:
         return int(self.product.pairs), int(self.product.rows), int(self.product.columns)
 
 
-def _results(native: Instructions, sums: _Sums, rounding: _Rounding, threads: I64) -> Outcome:
+def _results(native: Instructions, sums: _Sums, rounding: _Rounding, threads: ctypes.c_int64) -> Outcome:
     shape, word = sums.shape, np.int8 if sums.octets == 1 else np.int16
     residues = np.full((shape[0], len(sums.base.moduli), shape[1], padded(shape[2], COLUMNS)), 77, word)
     results = library.result_stack(residues, shape[2])
@@ -402,7 +286,7 @@ def _results(native: Instructions, sums: _Sums, rounding: _Rounding, threads: I6
     return found
 
 
-def _combined(native: Instructions, residues: Array, columns: int, sums: _Sums, threads: I64) -> Array:
+def _combined(native: Instructions, residues: Array, columns: int, sums: _Sums, threads: ctypes.c_int64) -> Array:
     """Twice the results less themselves, and so themselves: compared with them where it is made."""
     signs = np.array([1, -1, 1], np.int64)
     combined = residues.copy()
