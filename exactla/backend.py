@@ -207,7 +207,10 @@ class Backend(Protocol):
         """Encodings of s * 2**(left row's + right row's + common exponent), rounded once, for each rounding."""
 
     def truncate(self, operand: Operand, bits: int) -> Operand:
-        """The operand with exponents raised so that rows keep their leading bits: exponent >= top - bits."""
+        """The operand with exponents raised to top - bits at least, so that rows keep their leading bits.
+
+        Residues of it are of integers that differ from entry / 2**exponent by less than 1, of magnitude up to 2**bits.
+        """
 
     def round_certified(
         self,

@@ -46,11 +46,14 @@ def options() -> Options:
 
 def result_format(sources: Sequence[Source], dtype: Any) -> FloatFormat:
     """The format of a result, or of its parts where it is complex: the operands' common one, or the one asked for."""
-    is_complex = any(s.complex for s in sources)
     if dtype is None:
+        first = sources[0].format
+        if isinstance(first, FloatFormat) and all(s.format is first for s in sources):
+            return first  # a library holds what it gave
         format = common_format(*(s.format for s in sources))
         sources[0].library.check_result(format, sources[0])
     else:
+        is_complex = any(s.complex for s in sources)
         format, asked_complex = dtype_format(dtype, sources[0])
         if is_complex != asked_complex:
             kind = ("real", "complex")

@@ -330,7 +330,7 @@ def _product(
             raise calls.nonfinite_error(backend, operands, hint) from None
         count = len(roundings)  # buffers hold all roundings of the real part, then all of the imaginary one
         results = [backend.restore(buffers[i::count], format, layout.shape, a) for i in range(count)]
-    return results, calls.info(backend, work)
+    return results, calls.info(backend, work) if return_info else None
 
 
 def _conversion(source: Source, backend: Backend, transpose: bool) -> Conversion | None:

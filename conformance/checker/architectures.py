@@ -178,7 +178,7 @@ def exercise(architecture: Architecture, folder: Path, cases: Path) -> Outcome:
     except subprocess.TimeoutExpired:
         return Outcome(architecture.name, compiler, "", "TOOK TOO LONG", False, TIMEOUT)
     lines = done.stdout.splitlines()
-    machine, result = (lines[0], lines[-1]) if len(lines) > 1 else ("", f"ENDED WITH {done.returncode}")
+    machine, result = (lines[0], lines[-1]) if len(lines) > 2 else ("", f"ENDED WITH {done.returncode}")
     runner = architecture.emulator or NATIVE
     passed = done.returncode == 0 and result.endswith(" passed, 0 failed")
     output = "" if passed else done.stdout + done.stderr
@@ -195,7 +195,7 @@ def _print_table(outcomes: Sequence[Outcome], absent: Sequence[Architecture]) ->
         if outcome.output:
             print(f"---- {outcome.architecture}\n{outcome.output[-4000:]}")
     for o in outcomes:
-        print(f"{o.architecture:17} {o.compiler:32} {o.machine:66} {o.result:24} {o.seconds:6.1f} s")
+        print(f"{o.architecture:17} {o.compiler:32} {o.machine:48} {o.result:24} {o.seconds:6.1f} s")
     for a in absent:
         hint = f"apt-get install {' '.join(a.packages)}"
         print(f"{a.name:17} NOT EXERCISED: no {' and no '.join(a.missing())}; {hint}")

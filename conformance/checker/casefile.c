@@ -32,15 +32,27 @@ static int64_t round_up(int64_t n, int64_t multiple) {
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
+/* Whether the fields of a format belong together, so far that the kernels can work with them. */
+static int is_format(const xl_format *x) {
+    const int64_t octets = x->octets;
+    if ((octets != 1 && octets != 2 && octets != 4 && octets != 8) || x->bits != 8 * octets)
+        return 0;
+    if (x->kind == XL_KIND_SIGNED || x->kind == XL_KIND_UNSIGNED)
+        return 1;
+    if (x->kind == XL_KIND_LIMBS)
+        return octets == 4;
+    return x->kind == XL_KIND_FLOAT && x->exponent_bits > 0 && x->exponent_bits < 16 && x->fraction_bits > 0 &&
+           x->fraction_bits == x->bits - 1 - x->exponent_bits && x->precision == x->fraction_bits + 1 && x->bias >= 0 &&
+           x->bias >> x->exponent_bits == 0 && x->largest <= xl_ones(x->bits - 1);
+}
+
 static void read_type(reader *from, number_type *type) {
     read_text(from, type->name);
     type->parts = (int64_t)read_number(from, 1);
     for (int i = 0; i < XL_FORMAT_FIELDS; ++i)
         type->format[i] = (int64_t)read_number(from, 8);
     const xl_format format = xl_format_read(type->format);
-    const int64_t octets = format.octets;
-    if (type->parts < 1 || type->parts > 2 || (octets != 1 && octets != 2 && octets != 4 && octets != 8) ||
-        (format.kind == XL_KIND_LIMBS && octets != 4))
+    if (type->parts < 1 || type->parts > 2 || !is_format(&format))
         give_up("type %s of the file is none", type->name);
 }
 

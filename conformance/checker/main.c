@@ -64,8 +64,9 @@ static int check_file(const char *path) {
     case_file_open(&file, path);
     if (file.case_count == 0)
         give_up("%s holds no cases", path);
-    printf("%s-endian, %u-bit addresses, bits version %" PRId64 "\n", *(const char *)&two_octets ? "little" : "big",
-           (unsigned)(8 * sizeof(void *)), file.bits_version);
+    printf("%s-endian, %u-bit addresses\n", *(const char *)&two_octets ? "little" : "big",
+           (unsigned)(8 * sizeof(void *)));
+    printf("bits version %" PRId64 ", %" PRId64 " cases\n", file.bits_version, file.case_count);
     if (xl_matrix_check(&CHECKER_MATRIX) != 1)
         give_up("the matrix kernels fail their own check");
     for (int64_t i = 0; i < file.case_count; ++i) {

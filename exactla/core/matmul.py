@@ -93,7 +93,8 @@ def rounded_product(
     if not (a.finite and b.finite):
         special = special_contraction(backend, a.operands, b.operands, pairing, groups, options.engine)
     outputs = [Output(((1, number),), roundings) for number in range(len(groups))]
-    if special is None and not any(conversions):
+    wide = max(a.bits, b.bits) > backend.leading_bits
+    if wide and special is None and not any(conversions):
         cheaper = truncation(
             contraction, a.operands, b.operands, outputs, format, engine=options.engine, workspace=options.workspace
         )

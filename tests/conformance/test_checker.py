@@ -75,11 +75,13 @@ def test_the_whole_suite_passes(run, tmp_path):
     assert count == len(all_cases())
 
 
-@pytest.mark.parametrize(
-    "select",
-    ["reported-*", "*stack-*", "empty-*", "gram-*", "batch-*", "nt-*", "exact-*", "int*", "complex64-*", "nonfinite-*"]
-    + ["midrad-float32-*", "bounds-*8_*", "unlike-*", "spread-*", "*overflow*", "layout-float16-*"],
-)
+FAMILIES = """
+    reported-* *stack-* empty-* gram-* batch-* nt-* exact-* int* complex64-* nonfinite-* midrad-float32-* bounds-*8_*
+    unlike-* spread-* *overflow* layout-float16-*
+"""
+
+
+@pytest.mark.parametrize("select", FAMILIES.split())
 def test_families_pass(run, cases, select):
     done = run(cases(select))
     assert re.fullmatch(r"[1-9]\d* passed, 0 failed", done.stdout.splitlines()[-1]), done.stdout
@@ -124,7 +126,7 @@ def test_another_frozen_digest_is_found(run, cases):
     done = run(path)
     assert done.returncode == SOME_FAILED
     other = f"{int(frozen[:2], 16) ^ 1:02x}{frozen[2:]}"
-    assert done.stdout.splitlines()[1:] == [
+    assert done.stdout.splitlines()[2:] == [
         "reported-square: the digest of the results differs",
         f"    found  {frozen}",
         f"    frozen {other}",
@@ -260,7 +262,7 @@ def test_a_spoiled_kernel_is_found(mutant, tmp_path, cases):
 def test_run_prints_a_line_for_each(capsys):
     assert architectures.main(["native", "--no-install", "--select", "reported-square"]) == 0
     line, verdict = capsys.readouterr().out.splitlines()
-    assert re.match(r"native +gcc .*-endian, .*-bit addresses, bits version 1 +1 passed, 0 failed", line)
+    assert re.match(r"native +gcc .*-endian, .*-bit addresses +1 passed, 0 failed", line)
     assert verdict == "PASS"
 
 

@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -42,10 +43,10 @@ class Reader:
 
 @dataclass
 class Contents:
-    types: list
-    bases: list
-    residues: list
-    cases: dict
+    types: list[Any]
+    bases: list[Any]
+    residues: list[Any]
+    cases: dict[str, Any]
 
 
 def parse(data):
@@ -74,7 +75,7 @@ def _residues(reader, bases):
 
 
 def _case(reader, types):
-    case = dict(zip(("name", "function", "rounding", "method", "nonfinite"), (reader.text() for _ in range(5))))
+    case = {key: reader.text() for key in ("name", "function", "rounding", "method", "nonfinite")}
     case["mask"], case["result"] = reader.number(1), types[reader.number()][0]
     case["operands"] = [_operand(reader, types) for _ in range(reader.number(1))]
     case["plan"] = reader.numbers(5)
@@ -182,15 +183,15 @@ def test_moduli_hold_the_sums(tmp_path):
     ],
 )
 def test_scan_of_floats(entries, bits):
-    lines = [range(0, len(entries))]
+    lines = [range(len(entries))]
     assert exporting._side([("float64", entries)], lines) == (bits, True)
 
 
 def test_scan_takes_the_widest_line_and_shares_exponents_of_parts():
     one, small, large = 0x3C00, 0x0001, 0x7BFF
-    assert exporting._side([("float16", [one, small, large, one])], [range(0, 2), range(2, 4)]).bits == 25
-    assert exporting._side([("float16", [one]), ("float16", [small])], [range(0, 1)]).bits == 25
-    assert exporting._side([("int", [5, -(1 << 99)])], [range(0, 2)]) == (100, False)
+    assert exporting._side([("float16", [one, small, large, one])], [range(2), range(2, 4)]).bits == 25
+    assert exporting._side([("float16", [one]), ("float16", [small])], [range(1)]).bits == 25
+    assert exporting._side([("int", [5, -(1 << 99)])], [range(2)]) == (100, False)
 
 
 def test_the_file_is_the_same_every_time(tmp_path):

@@ -69,15 +69,19 @@ class CpuBackend(HostMemory):
         # the right side is held in two forms while it is packed
         operands = (tile.left_stacks * tile.rows + 2 * tile.right_stacks * padded(tile.columns, COLUMNS)) * depth
         results = tile.pairs * tile.rows * padded(tile.columns, COLUMNS)
+        limbs = base.product.bit_length() // 32 + 1
+        # integers on their way to the host, some at a time, and encodings or integers of the block
+        rounded = (10 * limbs + 56) * min(results, max(INTEGERS, tile.columns)) + 16 * groups * results
         tiles = self._tiles_bytes(tile, planes, _octets(base))
-        conversion = 120 * min(results, INTEGERS)
         if pieces <= 2:
-            # a product is rounded tile by tile, unless steps of the inner dimension are summed; integers on the host
-            return pieces * operands * planes + 2 * results * planes + conversion + tiles
+            # a product is rounded tile by tile, unless steps of the inner dimension, which is the longest then, are
+            # summed: then there are sums, products and new sums; integers take one plane of one group
+            sums = 3 * groups if tile.depth >= max(tile.rows, tile.columns) else 1
+            return pieces * operands * planes + sums * results * planes + rounded + tiles
         # sums of groups are made from whole planes, and hulls from limbs as NumPy's backend makes them
-        limbs = mp.count_for(base.product.bit_length())
-        made = 8 * (pieces + 4) * limbs * operands + 24 * len(base.moduli) * results
-        return pieces * operands * planes + (groups + 2) * results * planes + conversion + made + tiles
+        entries = (tile.left_stacks * tile.rows + tile.right_stacks * tile.columns) * tile.depth
+        made = 8 * (pieces + 4) * mp.count_for(base.product.bit_length()) * entries + 56 * len(base.moduli) * results
+        return pieces * operands * planes + (groups + 2) * results * planes + rounded + made + tiles
 
     def _tiles_bytes(self, tile: Tile, planes: int, octets: int) -> int:
         """What threads take for a tile each: its residues, and scratch of the matrix kernels."""

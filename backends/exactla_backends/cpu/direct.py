@@ -20,6 +20,7 @@ MOST_ENTRIES = 1 << 13
 
 _BITS, _LIMBS, _MODULI, _OCTET_LIMIT = 216, 8, 32, 256
 _JOB = struct.Struct("20q")
+_UNSIGNED = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
 
 class _Plan(ctypes.Structure):
@@ -32,6 +33,7 @@ class Direct:
     def __init__(self, instructions: Instructions) -> None:
         self._call = instructions.bound("direct", ctypes.c_char_p)
         self._plans = (ctypes.c_void_p * (_BITS * _LIMBS))()
+        self._plans_address = ctypes.addressof(self._plans)
         self._owners: dict[int, tuple[_Plan, Any, Any, Any]] = {}
 
     def product(
@@ -48,20 +50,22 @@ class Direct:
             return None
         rows, depth = a.shape
         columns, places = (b.shape[0], b.strides) if transposed else (b.shape[1], b.strides[::-1])
-        results = [np.empty((rows, columns), f"u{format.bits // 8}") for _ in roundings]
-        encodings = []
-        for x, rounding in zip(results, roundings, strict=True):
-            encodings += [_address(x), x.strides[0], tables.ROUNDINGS[rounding]]
+        octets = format.bits // 8
+        results = np.empty((len(roundings), rows, columns), _UNSIGNED[octets])
+        start = _address(results)
+        encodings: list[int] = []
+        for number, rounding in enumerate(roundings):
+            encodings += start + number * rows * columns * octets, columns * octets, tables.ROUNDINGS[rounding]
         job = _JOB.pack(
             *(_address(a), *a.strides, _format(left.format)),
             *(_address(b), *places, _format(right.format)),
-            *(rows, columns, depth, _format(format), ctypes.addressof(self._plans), len(results)),
-            *(encodings if len(results) == 2 else (*encodings, 0, 0, 0)),
+            *(rows, columns, depth, _format(format), self._plans_address, len(roundings)),
+            *(encodings if len(roundings) == 2 else (*encodings, 0, 0, 0)),
         )
         while (code := self._call(job)) > 0:
             if not self._add_plan(code - 1):
                 return None
-        return results if code == 0 else None
+        return list(results) if code == 0 else None
 
     def _add_plan(self, number: int) -> bool:
         """Make the plan of that number; returns whether it is for this path."""

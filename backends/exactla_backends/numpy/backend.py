@@ -41,9 +41,10 @@ class NumpyBackend(HostMemory):
         converted = size * moduli * (pieces * operands + 2 * gathered)
         # pieces beyond real and imaginary parts are made of limbs, of which several copies are alive at a time
         made = 8 * (pieces + 4) * limbs * operands if pieces > 2 else 0
-        excess = 2 * (8 + 4) * moduli * results if pieces > 2 else 0
-        planes = results * (4 * moduli * (groups + 2) + 16 * threads() + 32)
-        scratch = threads() * min(CHUNK, operands + results) * 8 * (4 * moduli + 6 * limbs + 32)
+        excess = 56 * moduli * results if pieces > 2 else 0  # seven copies of planes while a hull is made
+        team = 1 if operands + results <= CHUNK else threads()
+        planes = results * (4 * moduli * (groups + 2) + 16 * team + 32)
+        scratch = team * min(CHUNK, operands + results) * 8 * (4 * moduli + 6 * limbs + 32)
         return converted + made + excess + planes + scratch
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:

@@ -44,8 +44,7 @@ def decode(encodings: NDArray[Any], format: Format | None) -> Decoded:
     words = unsigned(encodings)
     field = ((words >> format.fraction_bits) & ((1 << format.exponent_bits) - 1)).view(np.int64)
     fraction = words & ((1 << format.fraction_bits) - 1)
-    normal = (field != 0).view(np.uint8)
-    significand = fraction | np.left_shift(normal, format.fraction_bits, dtype=np.uint64)
+    significand = fraction | np.left_shift(field != 0, format.fraction_bits, dtype=np.uint64)
     good = finite(words, format)
     special = None if good.all() else ~good
     if special is not None:

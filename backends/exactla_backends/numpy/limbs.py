@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla_backends.numpy.encodings import Decoded, Ints, Words
+from exactla_backends.numpy.encodings import Decoded, Ints
 
 BITS = 24
 MASK = (1 << BITS) - 1
@@ -22,18 +22,15 @@ def count_for(bits: int) -> int:
 
 def from_decoded(decoded: Decoded, shift: Ints, count: int) -> Ints:
     """Signed digits [count, ...] of sign * significand * 2**shift; a negative shift drops bits that are 0."""
-    limbs = np.empty((count, *decoded.significand.shape), np.int64)
-    position = np.empty(shift.shape, np.int64)
-    high: Words = np.empty(decoded.significand.shape, np.uint64)
-    for j in range(count):
-        # shifts past the word give 0; a shift of the wrong sign is past the word, read as unsigned
-        np.subtract(shift, BITS * j, out=position)
-        np.left_shift(decoded.significand, position.view(np.uint64), out=high)
-        np.negative(position, out=position)
-        low = np.right_shift(decoded.significand, position.view(np.uint64))
-        high |= low
-        high &= np.uint64(MASK)
-        np.multiply(high.view(np.int64), decoded.sign, out=limbs[j])
+    place = BITS * np.arange(count).reshape(count, *(1,) * shift.ndim)
+    position = shift - place
+    # shifts past the word give 0; a shift of the wrong sign is past the word, read as unsigned
+    digits = np.left_shift(decoded.significand, position.view(np.uint64))
+    np.negative(position, out=position)
+    digits |= np.right_shift(decoded.significand, position.view(np.uint64))
+    digits &= np.uint64(MASK)
+    limbs = digits.view(np.int64)
+    limbs *= decoded.sign
     return limbs
 
 

@@ -65,15 +65,13 @@ def round_certified(
 def _ends(magnitude: Ints) -> tuple[Ints, Ints]:
     """Position of the leading bit (-1 for 0), and the index of the lowest limb that is not 0."""
     count, size = magnitude.shape
-    top = np.zeros(size, np.int64)
-    bottom = np.zeros(size, np.int64)
     nonzero = magnitude != 0
-    for j in range(1, count):
-        np.copyto(top, j, where=nonzero[j])
-    for j in range(count - 1, -1, -1):
-        np.copyto(bottom, j, where=nonzero[j])
+    bottom = nonzero.argmax(axis=0)
+    top = (count - 1) - nonzero[::-1].argmax(axis=0)
     leading = magnitude.ravel().take(top * size + np.arange(size))
-    return top * mp.BITS + bit_length(leading.view(np.uint64)) - 1, bottom
+    lead = top * mp.BITS + bit_length(leading.view(np.uint64)) - 1
+    lead[leading == 0] = -1
+    return lead, bottom
 
 
 def _window(magnitude: Ints, position: Ints, lowest: Ints, width: int) -> tuple[Ints, NDArray[np.bool_]]:
