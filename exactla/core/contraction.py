@@ -37,6 +37,11 @@ class Conversion:
     scanned: Scanned | None = None
     planes: dict[Hashable, dict[int, Buffer]] = field(default_factory=dict)
 
+    def clear(self) -> None:
+        """Forget all: the operand is not what it was."""
+        self.scanned = None
+        self.planes.clear()
+
 
 @dataclass(frozen=True)
 class PlainSide:
@@ -96,6 +101,10 @@ class Contraction:
         self.arithmetic = arithmetic
         self.counts: list[Buffer] = []  # entries that broke their scan, summed up at the end of a call
         self._kept: dict[str, tuple[object, dict[int, Buffer]]] = {}
+
+    def release(self) -> None:
+        """Let go of residues that are kept for the next block."""
+        self._kept.clear()
 
     @property
     def pieces(self) -> int:

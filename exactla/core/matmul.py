@@ -105,7 +105,12 @@ def rounded_product(
             return results, Work(cheaper.leading.arithmetic, tiling, syncs + more)
     tiling = plan(contraction, options.workspace, beside=special)
     results = evaluate(contraction, outputs, format, tiling, special=special, progress=options.progress)
-    syncs += check_operands(backend, contraction, options)
+    try:
+        syncs += check_operands(backend, contraction, options)
+    except OperandChangedError:
+        for kept in filter(None, conversions):
+            kept.clear()
+        raise
     return results, Work(contraction.arithmetic, tiling, syncs)
 
 

@@ -55,7 +55,7 @@ class TruncatedProduct:
                 if len(uncertain) * MANY > tiling.size(block):
                     encodings = self._block(block, tiling, group, output.roundings)
                 elif len(uncertain):
-                    exact = self._entries(block, uncertain, group, output.roundings)
+                    exact = self._entries(block, uncertain, group, output.roundings, self._left_over(tiling))
                     for encoded, values in zip(encodings, exact, strict=True):
                         self.backend.scatter(encoded, uncertain, values)
                 for buffer, encoded in zip(buffers, encodings, strict=True):
@@ -69,10 +69,24 @@ class TruncatedProduct:
         exponents = self.exact.exponents(block, 0)
         return self.backend.round(planes[group], self.exact.arithmetic.base, exponents, self.format, roundings)
 
+    def _left_over(self, tiling: Tiling) -> int | None:
+        """Workspace that the plan has for the exact contraction, None where nothing limits it."""
+        if self.workspace is None:
+            return None
+        c = self.leading
+        taken = self.backend.tile_bytes(tiling.tile, c.pieces, len(c.groups), c.arithmetic.base, c.arithmetic.engine)
+        return max(self.workspace - taken, tiling.workspace_bytes - taken)
+
     def _entries(
-        self, block: Block, uncertain: Sequence[tuple[int, int, int]], group: int, roundings: tuple[Rounding, ...]
+        self,
+        block: Block,
+        uncertain: Sequence[tuple[int, int, int]],
+        group: int,
+        roundings: tuple[Rounding, ...],
+        limit: int | None,
     ) -> Sequence[Buffer]:
         """Exact results [n, 1, 1] of single entries: each a product of two matrices of one row."""
+        self.exact.release()
         pairing = self.exact.pairing
         places = [(block.pairs.start + t, block.rows.start + r, block.columns.start + c) for t, r, c in uncertain]
         left = _Gathered([(pairing.left_index[t], r) for t, r, _ in places])
@@ -85,7 +99,7 @@ class TruncatedProduct:
             [self.exact.groups[group]],
             self.exact.arithmetic,
         )
-        results = evaluate(contraction, [Output(((1, 0),), roundings)], self.format, plan(contraction, self.workspace))
+        results = evaluate(contraction, [Output(((1, 0),), roundings)], self.format, plan(contraction, limit))
         self.exact.counts.extend(contraction.counts)
         return results
 

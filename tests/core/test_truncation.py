@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from exactla.core import truncation
+from exactla.backend import Operand
+from exactla.core import planning, truncation
 from exactla.core.contraction import Pairing
 from exactla.core.matmul import Options, rounded_product
 from exactla.errors import OperandChangedError
@@ -311,7 +312,8 @@ def test_an_engine_is_forced(leading):
 
 def changing(backend, verb, value):
     """The left operand's first entry changes once the verb has been called."""
-    true, operands = getattr(backend, verb), []
+    true = getattr(backend, verb)
+    operands: list[Operand] = []
     scan = backend.scan
 
     def noting(sides):
@@ -401,7 +403,7 @@ def test_an_entry_that_is_put_elsewhere_is_noticed(leading, monkeypatch):
 
 
 def test_bits_that_do_not_hold_the_ends_are_noticed(leading, monkeypatch):
-    true = truncation.arithmetic
+    true = planning.arithmetic
     monkeypatch.setattr(truncation, "arithmetic", lambda leading, bits, engine: true(leading, bits - 24, engine))
     full = 2.0 - 2.0**-20
     with pytest.raises(ContractError, match="not determined"):

@@ -27,7 +27,7 @@ def check_truncate(device, operand, array, bits):
     for place in np.ndindex(operand.shape):
         scaled = fractions_of(array).reshape(operand.shape)[place] / Fraction(2) ** int(after[place[:2]])
         assert abs(scaled - kept[place]) < 1
-        assert abs(kept[place]) < 1 << found.bits
+        assert abs(kept[place]) <= 1 << found.bits  # a negative one may be rounded down
         if after[place[:2]] == before[place[:2]]:
             assert scaled == kept[place]
     return found
@@ -35,16 +35,17 @@ def check_truncate(device, operand, array, bits):
 
 @pytest.mark.parametrize("bits", BITS)
 def test_rows_keep_their_leading_bits(rng, device, bits):
-    a = floats(rng, FLOAT64, (2, 5, 6), 300)
+    a = rng.choice([-1, 1], (2, 5, 6)) * np.ldexp(rng.uniform(1, 2, (2, 5, 6)), np.arange(0, -360, -60))
+    a[1] = a[1, :, rng.permutation(6)].T
     a[0, 1] = 0
     a[0, 2] = np.ldexp(1.0, range(6))  # narrow
     a[1, 3] *= 2.0**-700  # tiny as a whole
     (operand,) = device.scan(a).operands
-    assert operand.bits > 299
+    assert operand.bits > 300
     found = check_truncate(device, operand, a, bits)
     # rows of normal numbers keep no fewer bits than they are allowed
     cut = device.download(found.exponents) > device.download(operand.exponents)
-    assert cut.sum() >= 7
+    assert cut.sum() == 8 + (bits < 6)  # the narrow row has 6
     largest = abs(device.integers(found)).max(axis=2)
     assert all(n >> (bits - 1) for n in largest[cut])
 
