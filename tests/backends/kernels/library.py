@@ -29,6 +29,7 @@ class _Operand(ctypes.Structure):
         ("format", ctypes.c_void_p),
         ("exponents", ctypes.c_void_p),
         ("bits", I64),
+        ("checks", I64),
     )
 
 

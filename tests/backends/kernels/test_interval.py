@@ -17,7 +17,7 @@ def pieces(first, second, *, endpoints):
     absolute = np.abs(m)
     least = np.minimum(absolute, r)
     sign = np.where(m < 0, -1, 1)
-    straddles = np.where(absolute < r, 1, 0).astype(object)
+    straddles = np.where((absolute != 0) & (absolute < r), 1, 0).astype(object)
     return [m, absolute, r, absolute + r, sign * least, least, straddles], int((r < 0).sum())
 
 
