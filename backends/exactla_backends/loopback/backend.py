@@ -47,6 +47,8 @@ class Loopback:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.calls[method] += 1
+            if method == "direct":
+                return None  # a shortcut would leave the verbs out
             result = inner(*_unwrap(args), **_unwrap(kwargs))
             if method == "round_certified":
                 return _wrap(result[0]), result[1]

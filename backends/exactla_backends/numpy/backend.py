@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat
+from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.host_memory import HostMemory
-from exactla_backends.numpy import engines, interval, rounding, special
+from exactla_backends.numpy import direct, engines, interval, rounding, special
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import residues as rns
 from exactla_backends.numpy import scan as scanning
@@ -46,6 +47,11 @@ class NumpyBackend(HostMemory):
         planes = results * (4 * moduli * (groups + 2) + 16 * team + 32)
         scratch = team * min(CHUNK, operands + results) * 8 * (4 * moduli + 6 * limbs + 32)
         return converted + made + excess + planes + scratch
+
+    def direct(
+        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+    ) -> Sequence[Array] | None:
+        return direct.product(left, right, transposed, format, roundings)
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)

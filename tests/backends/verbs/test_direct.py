@@ -16,8 +16,11 @@ from tests.oracle import exact as exact_values
 
 FLOAT64 = FORMATS["float64"]
 ENDS = (Rounding.DOWN, Rounding.UP)
-TAKES = {"numpy": False, "cpu": True}
-"""Whether a backend has a path of its own for small products."""
+
+
+def takes(device, rows, depth, columns):
+    """Whether a backend's shortcut is for products of that shape."""
+    return device.backend.name == "cpu" or rows * depth * columns <= 128
 
 
 def direct(device, a, b, roundings=ENDS, name="float64", transposed=False):
@@ -29,8 +32,9 @@ def direct(device, a, b, roundings=ENDS, name="float64", transposed=False):
 def check_direct(device, a, b, roundings=ENDS, fmt=FLOAT64, *, transposed=False, sure=True):
     """A product has the oracle's bits where a backend has a shortcut and, if not `sure`, where it is for that."""
     found = direct(device, a, b, roundings, fmt.name, transposed)
-    if sure or not TAKES[device.backend.name]:
-        assert (found is not None) is TAKES[device.backend.name]
+    columns = np.shape(b)[0 if transposed else 1]
+    if sure:
+        assert (found is not None) is takes(device, *np.shape(a), columns)
     if found is None:
         return
     assert len(found) == len(roundings)
@@ -115,6 +119,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_for_it(device, name):
+    if name == "wide" and device.backend.name == "numpy":
+        pytest.skip("Python's integers are as wide as they have to be")
     assert direct(device, *REFUSED[name]) is None
 
 
@@ -156,7 +162,7 @@ def test_calls_take_the_shortcut(device, asked):
     ):
         asked.clear()
         result = call()
-        assert [x is not None for x in asked] == [TAKES[device.backend.name]]
+        assert [x is not None for x in asked] == [True]
         assert all((np.asarray(x, float) == a @ a.T).all() for x in result) or (result == a @ a.T).all()
 
 
