@@ -51,7 +51,7 @@ class CpuBackend(HostMemory):
     """See `exactla.backend.Backend`. EXACTLA_CPU_INSTRUCTIONS forces an instruction set, for tests."""
 
     name = "cpu"
-    leading_bits = 150
+    leading_bits = 172
     engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
 
     def __init__(self) -> None:

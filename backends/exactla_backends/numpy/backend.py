@@ -28,7 +28,7 @@ class NumpyBackend(HostMemory):
 
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
-    leading_bits = 150
+    leading_bits = 172
 
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         moduli = len(base.moduli)
