@@ -212,7 +212,7 @@ def test_an_engine_that_multiplies_wrongly_is_refused(monkeypatch):
     boastful = replace(single, accumulator_bits=single.accumulator_bits + 2)
     monkeypatch.setattr(numpy_backend, "engines", (boastful,))
     with xl.backend("numpy"), pytest.raises(xl.BackendUnavailable, match=r"'fp32'.*'numpy'.*wrongly"):
-        xl.mm(np.ones((2, 2)), np.ones((2, 2)))
+        xl.mm(np.ones((9, 9)), np.ones((9, 9)))
     monkeypatch.undo()
     with xl.backend("numpy"), xl.engine("fp32"):
         assert (xl.mm(np.ones((2, 2)), np.ones((2, 2))) == 2).all()

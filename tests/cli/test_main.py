@@ -191,6 +191,7 @@ def test_an_interrupt_leaves_no_file(tmp_path):
             signal.raise_signal(signal.SIGINT)  # in this thread: another's would not end a pause
             time.sleep(60)
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
         saving._WRITERS[".npz"] = half
         sys.exit(main(sys.argv[1:]))
     """
