@@ -63,6 +63,11 @@ typedef struct {
     void *scratch;
 } places;
 
+static int64_t matrix_scratch(const xl_instructions *set, const xl_direct *job) {
+    const int64_t columns = round_up(job->columns, XL_MATRIX_COLUMNS);
+    return round_up(xl_matrix_scratch_bytes(set->matrix, 1, round_up(job->rows, 32), columns), XL_MATRIX_ALIGNMENT);
+}
+
 static places lay_out(arena *a, const xl_instructions *set, const xl_direct *job, int64_t moduli, int64_t padded) {
     const int64_t columns = round_up(job->columns, XL_MATRIX_COLUMNS);
     places p;
@@ -74,7 +79,7 @@ static places lay_out(arena *a, const xl_instructions *set, const xl_direct *job
     p.right = take(a, moduli * job->columns * padded);
     p.packed = take(a, moduli * xl_matrix_packed_bytes(job->columns, padded));
     p.residues = take(a, moduli * job->rows * columns);
-    p.scratch = take(a, xl_matrix_scratch_bytes(set->matrix, 1, round_up(job->rows, 32), columns));
+    p.scratch = take(a, matrix_scratch(set, job));
     return p;
 }
 
@@ -103,7 +108,8 @@ int64_t xl_native_direct(const xl_instructions *set, const xl_direct *job) {
     char *memory;
     places p;
     lay_out(&measure, set, job, XL_DIRECT_MODULI, padded);
-    if (measure.used > LARGEST_SCRATCH)
+    /* without the matrix kernels' own scratch, so that all instruction sets take the same products */
+    if (measure.used - matrix_scratch(set, job) > LARGEST_SCRATCH)
         return XL_DIRECT_NOT;
     memory = malloc((size_t)measure.used + XL_MATRIX_ALIGNMENT);
     if (!memory)
