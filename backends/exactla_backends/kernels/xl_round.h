@@ -80,30 +80,38 @@ XL_STAGE void xl_lead(xl_leading *XL_RESTRICT lead, uint32_t *XL_RESTRICT limbs,
     }
 }
 
-/* Requires: XL_ROUND_PAD zero limbs below limbs[0]; |s| < 2**(32 count - 1) or s = -2**(32 count - 1).
- * Ensures: s * 2**exponent rounded towards zero; see xl_rounded. The limbs are overwritten. */
-XL_STAGE void xl_round_limbs(xl_rounded *XL_RESTRICT result, uint32_t *limbs, int32_t count,
-                             const int64_t *XL_RESTRICT exponent, const xl_format *format) {
+/* Requires: the leading bits of |s|; `negative` all ones where s < 0.
+ * Ensures: s * 2**exponent rounded towards zero; see xl_rounded. */
+XL_STAGE void xl_round_lead(xl_rounded *XL_RESTRICT result, const xl_leading *XL_RESTRICT lead,
+                            const uint32_t *XL_RESTRICT negative, const int64_t *XL_RESTRICT exponent,
+                            const xl_format *format) {
     const xl_format f = *format;
     const int64_t least = 1 - f.bias - f.fraction_bits, beyond = (int64_t)1 << f.exponent_bits;
-    uint32_t negative[XL_LANES] XL_ALIGNED;
-    xl_leading lead;
-    xl_lead(&lead, limbs, count, negative);
     XL_EACH_LANE(w) {
-        const int64_t scale = lead.position[w] - 63 + exponent[w]; /* of the lowest bit of the window */
+        const int64_t scale = lead->position[w] - 63 + exponent[w]; /* of the lowest bit of the window */
         const int64_t normal = scale + 64 - f.precision;
         const int64_t unit = normal > least ? normal : least;
         const int64_t guard = unit - scale - 1; /* 10 or more: precision is 53 at most */
-        const uint64_t window = lead.window[w];
+        const uint64_t window = lead->window[w];
         const uint64_t kept = guard < 64 ? window >> (guard & 63) : 0;
         const uint64_t back = guard < 64 ? kept << (guard & 63) : 0;
         const int64_t field = unit - least < beyond ? unit - least : beyond;
         result->truncated[w] = ((uint64_t)field << f.fraction_bits) + (kept >> 1);
         result->next[w] = kept & 1;
-        result->sticky[w] = lead.sticky[w] | (uint64_t)(back != window);
+        result->sticky[w] = lead->sticky[w] | (uint64_t)(back != window);
         result->negative[w] = negative[w] & 1;
         result->zero[w] = (uint64_t)(window == 0);
     }
+}
+
+/* Requires: XL_ROUND_PAD zero limbs below limbs[0]; |s| < 2**(32 count - 1) or s = -2**(32 count - 1).
+ * Ensures: s * 2**exponent rounded towards zero; see xl_rounded. The limbs are overwritten. */
+XL_FUNCTION void xl_round_limbs(xl_rounded *XL_RESTRICT result, uint32_t *limbs, int32_t count,
+                                const int64_t *XL_RESTRICT exponent, const xl_format *format) {
+    uint32_t negative[XL_LANES] XL_ALIGNED;
+    xl_leading lead;
+    xl_lead(&lead, limbs, count, negative);
+    xl_round_lead(result, &lead, negative, exponent, format);
 }
 
 /* Requires: rounding is one of XL_NEAREST, XL_DOWN, XL_UP, XL_ZERO.

@@ -1,0 +1,154 @@
+"""The CUDA driver and NVRTC as this backend uses them: compile and cache, load, launch, and describe tensors.
+
+Knows CuPy's bindings, and the driver itself for what they lack. Nothing here knows what a kernel computes.
+"""
+
+import ctypes
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cupy.cuda import Device, function
+from cupy_backends.cuda.api import driver
+from cupy_backends.cuda.libs import nvrtc
+
+_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_OPTIONS = ("-std=c++17", "-default-device", "-lineinfo", "-diag-suppress=177")
+
+
+class TensorMap(ctypes.Structure):
+    """CUtensorMap: how the copy engine finds a tile of a tensor."""
+
+    _fields_ = (("words", ctypes.c_uint64 * 16),)
+    _align_ = 64
+
+
+def architecture(device: int) -> tuple[int, int]:
+    """The compute capability of a device."""
+    text = Device(device).compute_capability
+    return int(text[:-1]), int(text[-1])
+
+
+@cache
+def kernel(text: str, name: str, options: tuple[str, ...], target: str, device: int, shared_bytes: int = 0) -> int:
+    """A function of the driver: `text` compiled for `target` (such as sm_90a) and loaded on a device.
+
+    Postcondition: the function may use `shared_bytes` of dynamic shared memory.
+    """
+    with Device(device):
+        module = function.Module()
+        module.load(_compiled(text, (*_OPTIONS, *options), target))
+        found = module.get_function(name)
+        if shared_bytes:
+            driver.funcSetAttribute(found.ptr, _MAX_DYNAMIC_SHARED, shared_bytes)
+    _LOADED.append((module, found))
+    return int(found.ptr)
+
+
+_LOADED: list[object] = []
+"""Modules live as long as the process: a function is an address in one."""
+
+
+def launch(
+    function: int,
+    grid: Sequence[int],
+    block: tuple[int, int],
+    stream: int,
+    arguments: Sequence[Any],
+    shared_bytes: int = 0,
+) -> None:
+    """Launch a function with arguments by value: ctypes numbers, arrays and structures."""
+    addresses = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+    driver.launchKernel(function, *grid, *block, 1, shared_bytes, stream, ctypes.addressof(addresses), 0)
+
+
+def tensor_map(address: int, sizes: Sequence[int], strides: Sequence[int], box: Sequence[int]) -> TensorMap:
+    """The map of a tensor of octets: sizes and box with the fastest axis first, strides in bytes of the other axes.
+
+    A tile that reaches past the tensor is filled with zeros; its rows of 128 octets are swizzled in shared memory.
+    """
+    result = TensorMap()
+    rank = len(sizes)
+    status = _encode_tiled()(
+        ctypes.byref(result),
+        _UINT8,
+        rank,
+        ctypes.c_void_p(address),
+        (ctypes.c_uint64 * rank)(*sizes),
+        (ctypes.c_uint64 * (rank - 1))(*strides),
+        (ctypes.c_uint32 * rank)(*box),
+        (ctypes.c_uint32 * rank)(*([1] * rank)),
+        _NO_INTERLEAVE,
+        _SWIZZLE_128,
+        _PROMOTE_256,
+        _ZEROS,
+    )
+    if status:
+        raise RuntimeError(f"the driver refuses a tensor of sizes {tuple(sizes)} and strides {tuple(strides)}: {status}")
+    return result
+
+
+_UINT8, _NO_INTERLEAVE, _SWIZZLE_128, _PROMOTE_256, _ZEROS = 0, 0, 3, 3, 0
+
+
+@cache
+def _encode_tiled() -> "ctypes._FuncPointer":
+    library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    function = library.cuTensorMapEncodeTiled
+    function.argtypes = None
+    function.restype = ctypes.c_int
+    return function
+
+
+# ---- compiling -------------------------------------------------------------------------------------------------------
+
+
+def _compiled(text: str, options: tuple[str, ...], target: str) -> bytes:
+    """Machine code, from the user's cache folder where the same compiler has made it before."""
+    key = "\0".join((text, target, *options, str(nvrtc.getVersion())))
+    path = cache_folder() / f"{hashlib.sha256(key.encode()).hexdigest()}.cubin"
+    try:
+        return path.read_bytes()
+    except OSError:
+        pass
+    code = compile_text(text, options, target)
+    _keep(path, code)
+    return code
+
+
+def compile_text(text: str, options: tuple[str, ...], target: str) -> bytes:
+    """Machine code of `text` for a target; RuntimeError with the compiler's log where it fails."""
+    program = nvrtc.createProgram(text, "exactla.cu", (), ())
+    try:
+        nvrtc.compileProgram(program, (f"-arch={target}", *options))
+        return bytes(nvrtc.getCUBIN(program))
+    except nvrtc.NVRTCError as error:
+        raise RuntimeError(f"a kernel does not compile for {target}: {nvrtc.getProgramLog(program)}") from error
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: EXACTLA_CACHE_DIR, else the user's cache folder."""
+    chosen = os.environ.get("EXACTLA_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "exactla" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "exactla"
+
+
+def _keep(path: Path, code: bytes) -> None:
+    """Write to a temporary name and rename; a folder that cannot be written to costs only the next compilation."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(code)
+        os.replace(file.name, path)
+    except OSError:
+        return

@@ -1,0 +1,380 @@
+/* The kernels that large products spend their time in, for CUDA: operands to residues, and residues to encodings.
+ *
+ * They do what `device.cl` does, for one format and one number of limbs that are known when they are compiled, with
+ * tables as arguments, so that every constant is an operand of an instruction. A launch compiles this text behind the
+ * shared headers, with XL_LANES entries a thread, XL_FORMAT (the fields of xl_format), XL_LIMBS, and for results
+ * XL_PAIRS and XL_WIDE (1 for encodings of more than 32 bits); see `elements.py`.
+ */
+
+/* ---- operands to residues ---- */
+
+#ifdef XL_ROWS_FIRST
+#define XL_TABLE_MODULI 56
+
+/* Residues modulo m of the bytes of the limbs: start + offset + bytes . weights is not negative and below 2**24, so
+ * that its quotient by m is exact with inverse = ceil(2**32 / m). */
+struct xl_residue_row {
+    uint32_t modulus, inverse, start, offsets; /* offsets: four times floor(m / 2), which start contains */
+    uint32_t weights[XL_LIMBS];
+};
+
+struct xl_residue_rows {
+    xl_residue_row row[XL_TABLE_MODULI];
+};
+
+/* An operand, [stacks, rows, depth] with strides in octets, and where its residues go: [stacks, moduli, rows, padded].
+ */
+struct xl_conversion {
+    const uint8_t *data;
+    int64_t strides[3];
+    int64_t stacks, rows, depth, padded;
+    const int64_t *exponents;
+    int64_t exponent_stride, bits, moduli, may_drop, expect_finite;
+    int8_t *planes;
+    int32_t *broken;
+};
+
+XL_FUNCTION uint64_t xl_word(const uint8_t *from, int32_t octets) {
+    return octets == 8   ? *(const uint64_t *)from
+           : octets == 4 ? *(const uint32_t *)from
+           : octets == 2 ? *(const uint16_t *)from
+                         : *from;
+}
+
+/* Ensures: entries of a row from `from` on; 0 from place `count` on. */
+XL_FUNCTION void xl_words(uint64_t words[XL_LANES], const uint8_t *from, int64_t stride, int64_t count, int32_t octets) {
+    if (XL_ROWS_FIRST == 0 && stride == octets && count >= XL_LANES && ((uint64_t)from & 15) == 0) {
+        uint32_t whole[XL_LANES * 8 / 4];
+#pragma unroll
+        for (int32_t i = 0; i < XL_LANES * octets / 16; ++i)
+            *(uint4 *)(whole + 4 * i) = *((const uint4 *)from + i);
+        XL_EACH_LANE(w)
+            words[w] = octets == 8   ? (uint64_t)whole[2 * w + 1] << 32 | whole[2 * w]
+                       : octets == 4 ? whole[w]
+                       : octets == 2 ? whole[w / 2] >> 16 * (w & 1) & 65535
+                                     : whole[w / 4] >> 8 * (w & 3) & 255;
+        return;
+    }
+    XL_EACH_LANE(w)
+        words[w] = w < count ? xl_word(from + w * stride, octets) : 0;
+}
+
+/* Ensures: x - offsets, byte by byte. */
+XL_FUNCTION uint32_t xl_less_offsets(uint32_t x, uint32_t offsets) {
+    const uint32_t tops = 0x80808080u;
+    return ((x | tops) - (offsets & ~tops)) ^ ((x ^ ~offsets) & tops);
+}
+
+/* Ensures: biased limbs of XL_LANES entries of a row; those that break their scan are counted. */
+XL_FUNCTION void xl_biased_limbs(uint32_t limbs[XL_LIMBS * XL_LANES], const xl_conversion &c, int64_t stack, int64_t row,
+                                 int64_t first) {
+    const xl_format format = {XL_FORMAT};
+    const int64_t exponent = c.exponents[stack * c.exponent_stride + row];
+    uint64_t words[XL_LANES];
+    int64_t shift[XL_LANES], broken;
+    xl_entries x;
+    xl_words(words, c.data + stack * c.strides[0] + row * c.strides[1] + first * c.strides[2], c.strides[2],
+             c.depth - first, (int32_t)format.octets);
+    xl_decode(&x, words, &format);
+    XL_EACH_LANE(w)
+        shift[w] = x.exponent[w] - exponent;
+    broken = xl_count_broken(&x, shift, c.bits, format.precision, c.may_drop);
+    if (c.expect_finite && format.kind == XL_KIND_FLOAT)
+        XL_EACH_LANE(w)
+            broken += (int64_t)(1 - xl_is_finite(words[w], &format));
+    if (broken != 0)
+        atomicAdd(c.broken, (int32_t)broken);
+    xl_limbs_of(limbs, XL_LIMBS, &x, shift);
+    xl_limbs_bias(limbs, XL_LIMBS);
+}
+
+/* Ensures: residues modulo one modulus, centred, an octet each. */
+XL_FUNCTION uint4 xl_octets(const uint32_t limbs[XL_LIMBS * XL_LANES], const xl_residue_row &t) {
+    uint32_t packed[XL_LANES / 4];
+#pragma unroll
+    for (int32_t i = 0; i < XL_LANES / 4; ++i) {
+        uint32_t r[4];
+#pragma unroll
+        for (int32_t w = 0; w < 4; ++w) {
+            int32_t sum = (int32_t)t.start;
+#pragma unroll
+            for (int32_t j = 0; j < XL_LIMBS; ++j)
+                sum = xl_dot4(limbs[j * XL_LANES + 4 * i + w], t.weights[j], sum);
+            r[w] = (uint32_t)sum - __umulhi((uint32_t)sum, t.inverse) * t.modulus;
+        }
+        packed[i] = xl_less_offsets(
+            __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410), t.offsets);
+    }
+    return make_uint4(packed[0], packed[1], packed[2], packed[3]);
+}
+
+#if XL_ROWS_FIRST
+#define XL_ROW_THREADS 32
+#define XL_DEPTH_THREADS 8
+#define XL_TILE_DEPTH (XL_DEPTH_THREADS * XL_LANES) /* 128: the padded depth is a multiple */
+#define XL_TILE_PLANES 4
+
+/* Rows that are contiguous in memory: neighbouring threads take neighbouring rows, and turn the residues of a tile in
+ * shared memory, so that they are written along the inner dimension. */
+XL_KERNEL __launch_bounds__(XL_ROW_THREADS *XL_DEPTH_THREADS, XL_LIMBS > 3 ? 1 : 2)
+    xl_cuda_residues8(const __grid_constant__ xl_conversion c, const __grid_constant__ xl_residue_rows table) {
+    __shared__ uint4 tile[XL_TILE_PLANES][XL_ROW_THREADS][XL_DEPTH_THREADS + 1];
+    const int64_t base = (int64_t)blockIdx.x * XL_ROW_THREADS, row = base + threadIdx.x;
+    const int32_t thread = threadIdx.y * XL_ROW_THREADS + threadIdx.x;
+    const int32_t out_row = thread / XL_DEPTH_THREADS, out_part = thread % XL_DEPTH_THREADS;
+    const int64_t plane = c.rows * c.padded;
+    for (int64_t stack = blockIdx.z; stack < c.stacks; stack += gridDim.z)
+        for (int64_t block = blockIdx.y; block * XL_TILE_DEPTH < c.padded; block += gridDim.y) {
+            uint32_t limbs[XL_LIMBS * XL_LANES];
+            const int64_t k = block * XL_TILE_DEPTH;
+            int8_t *to = c.planes + (stack * c.moduli * c.rows + base + out_row) * c.padded + k + out_part * XL_LANES;
+            if (row < c.rows)
+                xl_biased_limbs(limbs, c, stack, row, k + threadIdx.y * XL_LANES);
+            for (int32_t p = 0; p < (int32_t)c.moduli; p += XL_TILE_PLANES) {
+                if (row < c.rows)
+                    for (int32_t i = 0; i < XL_TILE_PLANES && p + i < (int32_t)c.moduli; ++i)
+                        tile[i][threadIdx.x][threadIdx.y] = xl_octets(limbs, table.row[p + i]);
+                __syncthreads();
+                if (base + out_row < c.rows)
+                    for (int32_t i = 0; i < XL_TILE_PLANES && p + i < (int32_t)c.moduli; ++i)
+                        *(uint4 *)(to + (p + i) * plane) = tile[i][out_row][out_part];
+                __syncthreads();
+            }
+        }
+}
+#else
+/* Rows along the inner dimension in memory: a thread turns XL_LANES neighbours, next to those of its neighbour. */
+XL_KERNEL xl_cuda_residues8(const __grid_constant__ xl_conversion c, const __grid_constant__ xl_residue_rows table) {
+    const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * XL_LANES;
+    const int64_t start = (int64_t)blockIdx.y * blockDim.y + threadIdx.y, step = (int64_t)gridDim.y * blockDim.y;
+    if (first >= c.padded)
+        return;
+    for (int64_t stack = blockIdx.z; stack < c.stacks; stack += gridDim.z)
+        for (int64_t row = start; row < c.rows; row += step) {
+            uint32_t limbs[XL_LIMBS * XL_LANES];
+            int8_t *to = c.planes + (stack * c.moduli * c.rows + row) * c.padded + first;
+            xl_biased_limbs(limbs, c, stack, row, first);
+            for (int32_t p = 0; p < (int32_t)c.moduli; ++p, to += c.rows * c.padded)
+                *(uint4 *)to = xl_octets(limbs, table.row[p]);
+        }
+}
+#endif
+#endif
+
+/* ---- residues to encodings ---- */
+
+#ifdef XL_PAIRS
+
+#if XL_WIDE
+typedef uint64_t xl_encoding;
+#else
+typedef uint32_t xl_encoding;
+#endif
+
+/* s = sum over pairs of X * cofactor - q M, with X = e1 b1 + e2 b2 for the pair's residues b, biased by 128: the e are
+ * the idempotents of the two moduli times the pair's weight, X < 2**25. `start` takes the biases off, and the shares
+ * 2**32 / (m1 m2), with those of `start`, give q. */
+struct xl_crt_pairs {
+    uint32_t weights[XL_PAIRS]; /* e1 + 2**16 e2 */
+    uint32_t shares[XL_PAIRS];
+    uint32_t cofactors[XL_PAIRS][XL_LIMBS];
+    uint32_t minus_product[XL_LIMBS], start[XL_LIMBS];
+    uint64_t start_share;
+};
+
+/* Residues [pairs, moduli, rows, stride] and the encodings [pairs, rows, columns] that they become, in one direction
+ * or two. */
+struct xl_results8 {
+    const uint8_t *residues;
+    int64_t pairs, moduli, rows, columns, stride;
+    const int64_t *row_exponents, *column_exponents; /* of the first pair's matrices */
+    const int32_t *left, *right;                     /* the matrices of each pair */
+    int64_t row_exponents_stride, column_exponents_stride, shift;
+    uint8_t *encodings[2];
+    int64_t roundings[2]; /* the second is -1 where there is one direction */
+};
+
+/* Ensures: the sums over bytes 2 half, 2 half + 1 of x with the 16-bit parts of `weights`. */
+template <int32_t half> XL_FUNCTION uint32_t xl_dot2(uint32_t weights, uint32_t x) {
+    uint32_t result;
+    if (half)
+        asm("dp2a.hi.u32.u32 %0, %1, %2, 0;" : "=r"(result) : "r"(weights), "r"(x));
+    else
+        asm("dp2a.lo.u32.u32 %0, %1, %2, 0;" : "=r"(result) : "r"(weights), "r"(x));
+    return result;
+}
+
+/* Ensures: limbs of s for four neighbours, whose residues `from` points to, modulus after modulus. */
+XL_FUNCTION void xl_integers8(uint32_t limbs[XL_LIMBS][4], const uint8_t *from, int64_t plane, int32_t moduli,
+                              const xl_crt_pairs &t) {
+    uint64_t sums[4][XL_LIMBS], share[4];
+#pragma unroll
+    for (int32_t w = 0; w < 4; ++w) {
+        share[w] = t.start_share;
+#pragma unroll
+        for (int32_t j = 0; j < XL_LIMBS; ++j)
+            sums[w][j] = t.start[j];
+    }
+#pragma unroll
+    for (int32_t p = 0; p < XL_PAIRS; p += 2) {
+        uint32_t planes[4];
+#pragma unroll
+        for (int32_t i = 0; i < 4; ++i)
+            planes[i] = 2 * p + i < moduli ? *(const uint32_t *)(from + (2 * p + i) * plane) ^ 0x80808080u : 0;
+        const uint32_t low01 = __byte_perm(planes[0], planes[1], 0x5140), high01 = __byte_perm(planes[0], planes[1], 0x7362);
+        const uint32_t low23 = __byte_perm(planes[2], planes[3], 0x5140), high23 = __byte_perm(planes[2], planes[3], 0x7362);
+        const uint32_t bytes[4] = {__byte_perm(low01, low23, 0x5410), __byte_perm(low01, low23, 0x7632),
+                                   __byte_perm(high01, high23, 0x5410), __byte_perm(high01, high23, 0x7632)};
+#pragma unroll
+        for (int32_t w = 0; w < 4; ++w) {
+            const uint32_t x[2] = {xl_dot2<0>(t.weights[p], bytes[w]),
+                                   p + 1 < XL_PAIRS ? xl_dot2<1>(t.weights[p + 1 < XL_PAIRS ? p + 1 : p], bytes[w]) : 0};
+#pragma unroll
+            for (int32_t i = 0; i < 2 && p + i < XL_PAIRS; ++i) {
+                share[w] += (uint64_t)x[i] * t.shares[p + i];
+#pragma unroll
+                for (int32_t j = 0; j < XL_LIMBS; ++j)
+                    sums[w][j] += (uint64_t)x[i] * t.cofactors[p + i][j];
+            }
+        }
+    }
+#pragma unroll
+    for (int32_t w = 0; w < 4; ++w) {
+        const uint32_t quotient = (uint32_t)((share[w] + ((uint64_t)1 << 31)) >> 32);
+        uint64_t carry = 0;
+#pragma unroll
+        for (int32_t j = 0; j < XL_LIMBS; ++j) {
+            const uint64_t sum = sums[w][j] + (uint64_t)quotient * t.minus_product[j] + carry;
+            limbs[j][w] = (uint32_t)sum;
+            carry = sum >> 32;
+        }
+    }
+}
+
+/* The leading bits of |s|: window * 2**(position - 63) <= |s| with equality unless sticky; window is 0 for s = 0. */
+struct xl_magnitude {
+    uint64_t window;
+    int32_t position;
+    bool sticky, negative;
+};
+
+/* Ensures: as `xl_lead` of xl_round.h, without an array that is indexed by what it holds. */
+XL_FUNCTION xl_magnitude xl_magnitude_of(const uint32_t limbs[XL_LIMBS][4], int32_t w) {
+    uint32_t high = 0, middle = 0, low = 0, below = 0, first = 0, second = 0, third = 0, rest = 0, top = 0;
+    const uint32_t sign = (uint32_t)((int32_t)limbs[XL_LIMBS - 1][w] >> 31);
+    uint32_t carry = sign & 1;
+#pragma unroll
+    for (int32_t j = 0; j < XL_LIMBS; ++j) {
+        const uint32_t limb = (limbs[j][w] ^ sign) + carry;
+        const bool holds = limb != 0;
+        carry = holds ? 0 : carry;
+        rest |= third; /* limbs up to j - 4 so far, and j - 3 with this */
+        third = second;
+        second = first;
+        first = limb;
+        high = holds ? limb : high;
+        middle = holds ? second : middle;
+        low = holds ? third : low;
+        below = holds ? rest : below;
+        top = holds ? 32 * j + 31 : top;
+    }
+    const uint32_t shift = __clz((int32_t)high) & 31;
+    return {(uint64_t)__funnelshift_l(middle, high, shift) << 32 | __funnelshift_l(low, middle, shift),
+            (int32_t)(top - shift), (low << shift | below) != 0, sign != 0};
+}
+
+/* A magnitude rounded towards zero, as an encoding without sign that may pass the largest; see xl_rounded. */
+struct xl_rounded8 {
+    xl_encoding truncated;
+    bool next, sticky, negative, zero;
+};
+
+/* Ensures: as `xl_round_lead` of xl_round.h; exponents of entries are far inside 32 bits. */
+XL_FUNCTION xl_rounded8 xl_round_magnitude(const xl_magnitude &x, int32_t exponent) {
+    const xl_format f = {XL_FORMAT};
+    const int32_t least = (int32_t)(1 - f.bias - f.fraction_bits), beyond = 1 << f.exponent_bits;
+    const int32_t scale = x.position - 63 + exponent, normal = scale + 64 - (int32_t)f.precision;
+    const int32_t unit = normal > least ? normal : least, guard = unit - scale - 1;
+    const bool inside = guard < 64;
+    const xl_encoding kept = inside ? (xl_encoding)(x.window >> guard) : 0;
+    const bool lost = inside ? x.window << (64 - guard) != 0 : x.window != 0; /* guard is 10 or more */
+    const int32_t field = unit - least < beyond ? unit - least : beyond;
+    return {((xl_encoding)field << f.fraction_bits) + (kept >> 1), (kept & 1) != 0, x.sticky || lost, x.negative,
+            x.window == 0};
+}
+
+/* Ensures: as `xl_encode` of xl_round.h. */
+XL_FUNCTION xl_encoding xl_encode8(const xl_rounded8 &x, int32_t rounding) {
+    const xl_format f = {XL_FORMAT};
+    const xl_encoding largest = (xl_encoding)f.largest, past_largest = (xl_encoding)(f.has_infinity ? f.infinity : f.nan);
+    const bool nearest = rounding == XL_NEAREST, outward = rounding == (x.negative ? XL_DOWN : XL_UP);
+    const bool inexact = x.next || x.sticky || x.truncated > largest;
+    const bool away = nearest ? x.next && (x.sticky || (x.truncated & 1)) : outward && inexact;
+    const xl_encoding magnitude = x.truncated + (away ? 1 : 0);
+    const bool over = magnitude > largest, leaves = over && (nearest || outward);
+    const bool vanishes = x.zero || (!f.signed_zero && magnitude == 0) || (!f.has_infinity && leaves);
+    const xl_encoding unsigned_part = x.zero ? 0 : leaves ? past_largest : over ? largest : magnitude;
+    return unsigned_part | (xl_encoding)(x.negative && !vanishes) << (f.bits - 1);
+}
+
+/* Ensures: encodings of the first `count` of four neighbours. */
+XL_FUNCTION void xl_store_words(uint8_t *to, const xl_encoding words[4], int32_t octets, int64_t count) {
+    if (count >= 4 && ((uint64_t)to & (4 * octets - 1) & 15) == 0) {
+        if (octets == 8) {
+            *(ulonglong2 *)to = make_ulonglong2(words[0], words[1]);
+            *((ulonglong2 *)to + 1) = make_ulonglong2(words[2], words[3]);
+        } else if (octets == 4)
+            *(uint4 *)to = make_uint4((uint32_t)words[0], (uint32_t)words[1], (uint32_t)words[2], (uint32_t)words[3]);
+        else if (octets == 2)
+            *(uint2 *)to = make_uint2((uint32_t)words[0] | (uint32_t)words[1] << 16,
+                                      (uint32_t)words[2] | (uint32_t)words[3] << 16);
+        else
+            *(uint32_t *)to = (uint32_t)words[0] | (uint32_t)words[1] << 8 | (uint32_t)words[2] << 16 |
+                              (uint32_t)words[3] << 24;
+        return;
+    }
+#pragma unroll
+    for (int32_t w = 0; w < 4; ++w)
+        if (w < count) {
+            if (octets == 8)
+                *((uint64_t *)to + w) = words[w];
+            else if (octets == 4)
+                *((uint32_t *)to + w) = (uint32_t)words[w];
+            else if (octets == 2)
+                *((uint16_t *)to + w) = (uint16_t)words[w];
+            else
+                to[w] = (uint8_t)words[w];
+        }
+}
+
+XL_KERNEL xl_cuda_round8(const __grid_constant__ xl_results8 r, const __grid_constant__ xl_crt_pairs table) {
+    const xl_format format = {XL_FORMAT};
+    const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    if (first >= r.columns)
+        return;
+    for (int64_t pair = blockIdx.z; pair < r.pairs; pair += gridDim.z)
+        for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < r.rows;
+             row += (int64_t)gridDim.y * blockDim.y) {
+            const int64_t *columns = r.column_exponents + r.right[pair] * r.column_exponents_stride + first;
+            const int64_t exponent = r.row_exponents[r.left[pair] * r.row_exponents_stride + row] + r.shift;
+            uint32_t limbs[XL_LIMBS][4];
+            xl_rounded8 rounded[4];
+            xl_integers8(limbs, r.residues + (pair * r.moduli * r.rows + row) * r.stride + first, r.rows * r.stride,
+                         (int32_t)r.moduli, table);
+#pragma unroll
+            for (int32_t w = 0; w < 4; ++w)
+                rounded[w] = xl_round_magnitude(
+                    xl_magnitude_of(limbs, w), (int32_t)(exponent + (first + w < r.columns ? columns[w] : 0)));
+#pragma unroll
+            for (int32_t i = 0; i < 2; ++i)
+                if (r.roundings[i] >= 0) {
+                    xl_encoding words[4];
+#pragma unroll
+                    for (int32_t w = 0; w < 4; ++w)
+                        words[w] = xl_encode8(rounded[w], (int32_t)r.roundings[i]);
+                    xl_store_words(r.encodings[i] + ((pair * r.rows + row) * r.columns + first) * format.octets, words,
+                                   (int32_t)format.octets, r.columns - first);
+                }
+        }
+}
+#endif

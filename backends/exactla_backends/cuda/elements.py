@@ -1,0 +1,162 @@
+"""Launches of the kernels in `elements.cu`: their tables by value, their grids, and when they apply."""
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exactla.core.moduli import ResidueBase
+from exactla.formats import Format
+from exactla_backends.cuda import driver
+from exactla_backends.kernels import tables
+from exactla_backends.kernels.text import flattened
+
+MODULI = 56
+"""Rows of the table of residues: more than there are bases of moduli up to 256."""
+
+LANES = 16
+"""Entries that a thread turns into residues."""
+
+_GRID = 65535
+_I64, _Address = ctypes.c_int64, ctypes.c_void_p
+
+
+class _Conversion(ctypes.Structure):
+    _fields_ = (
+        ("data", _Address),
+        ("strides", _I64 * 3),
+        *((name, _I64) for name in ("stacks", "rows", "depth", "padded")),
+        ("exponents", _Address),
+        *((name, _I64) for name in ("exponent_stride", "bits", "moduli", "may_drop", "expect_finite")),
+        ("planes", _Address),
+        ("broken", _Address),
+    )
+
+
+class _Results(ctypes.Structure):
+    _fields_ = (
+        ("residues", _Address),
+        *((name, _I64) for name in ("pairs", "moduli", "rows", "columns", "stride")),
+        *((name, _Address) for name in ("row_exponents", "column_exponents", "left", "right")),
+        *((name, _I64) for name in ("row_exponents_stride", "column_exponents_stride", "shift")),
+        ("encodings", _Address * 2),
+        ("roundings", _I64 * 2),
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """A device, and a stream of it."""
+
+    device: int
+    target: str
+    stream: int
+
+
+def residues8(place: Place, format: Format, base: ResidueBase, limbs: int, fields: dict[str, Any]) -> None:
+    """Residues of an operand of integers of `limbs` limbs; `fields` are those of xl_conversion."""
+    job = _Conversion(**fields)
+    rows_first = abs(job.strides[1]) < abs(job.strides[2]) and job.rows > 1
+    function = driver.kernel(*_residues_source(format, limbs, rows_first), place.target, place.device)
+    block = (32, 8 if rows_first else 4)
+    across = job.rows if rows_first else job.padded // LANES
+    along = job.padded // (8 * LANES) if rows_first else -(-job.rows // block[1])
+    grid = (-(-across // block[0]), min(along, _GRID), min(job.stacks, _GRID))
+    driver.launch(function, grid, block, place.stream, (job, _residue_rows(base, limbs)))
+
+
+def round8(place: Place, format: Format, base: ResidueBase, fields: dict[str, Any]) -> None:
+    """Encodings of results in one direction or two; `fields` are those of xl_results8."""
+    job = _Results(**fields)
+    limbs = crt_limbs(base)
+    pairs = -(-len(base.moduli) // 2)
+    function = driver.kernel(*_round_source(format, limbs, pairs), place.target, place.device)
+    block = (32, 4)
+    grid = (-(-job.columns // (4 * block[0])), min(-(-job.rows // block[1]), _GRID), min(job.pairs, _GRID))
+    driver.launch(function, grid, block, place.stream, (job, _crt_pairs(base)))
+
+
+# ---- sources ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _residues_source(format: Format, limbs: int, rows_first: bool) -> tuple[str, str, tuple[str, ...]]:
+    options = (f"-DXL_LANES={LANES}", f"-DXL_LIMBS={limbs}", f"-DXL_ROWS_FIRST={int(rows_first)}", _fields(format))
+    return text(), "xl_cuda_residues8", options
+
+
+@cache
+def _round_source(format: Format, limbs: int, pairs: int) -> tuple[str, str, tuple[str, ...]]:
+    is_wide = int(format.bits > 32)
+    options = ("-DXL_LANES=1", f"-DXL_LIMBS={limbs}", f"-DXL_PAIRS={pairs}", f"-DXL_WIDE={is_wide}", _fields(format))
+    return text(), "xl_cuda_round8", options
+
+
+@cache
+def text() -> str:
+    """The shared headers, and `elements.cu` behind them."""
+    headers = "".join(flattened(name) for name in ("xl_residues.h", "xl_round.h"))
+    return headers + Path(__file__).with_name("elements.cu").read_text(encoding="utf-8")
+
+
+def _fields(format: Format) -> str:
+    """The fields of xl_format, as constants of the compiler; the last three are unsigned."""
+    values = [int(v) for v in tables.format_table(format)]
+    return "-DXL_FORMAT=" + ",".join([*(f"{v}ll" for v in values[:-3]), *(f"{v % (1 << 64)}ull" for v in values[-3:])])
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def crt_limbs(base: ResidueBase) -> int:
+    """Limbs of the integers that a base determines."""
+    return (base.product.bit_length() - 2) // tables.LIMB_BITS + 1
+
+
+@lru_cache(maxsize=256)
+def _residue_rows(base: ResidueBase, limbs: int) -> ctypes.Array[ctypes.c_uint32]:
+    """xl_residue_rows: constants of the shared table, with the offset in the start and a ceiling for the inverse."""
+    table = tables.residues8(base, limbs)
+    count = len(base.moduli)
+    rows = np.zeros((MODULI, 4 + limbs), np.uint32)
+    modulus, start, offset = (table.constants[:count, i].astype(np.int64) for i in (0, 2, 5))
+    rows[:count, 0] = modulus
+    rows[:count, 1] = -(-(1 << 32) // modulus)
+    rows[:count, 2] = start + offset
+    rows[:count, 3] = offset * 0x01010101
+    rows[:count, 4:] = table.weights[:count]
+    return _by_value(rows)
+
+
+@lru_cache(maxsize=256)
+def _crt_pairs(base: ResidueBase) -> ctypes.Array[ctypes.c_uint32]:
+    """xl_crt_pairs, from the idempotents of each pair of moduli."""
+    limbs, product = crt_limbs(base), base.product
+    weights, shares, cofactors, start = [], [], [], 0
+    for first in range(0, len(base.moduli), 2):
+        pair = base.moduli[first : first + 2]
+        n = pair[0] * (pair[1] if len(pair) == 2 else 1)
+        cofactor = product // n
+        weight = pow(cofactor, -1, n)
+        idempotents = [weight * (n // m) * pow(n // m, -1, m) % n for m in pair] + [0] * (2 - len(pair))
+        weights.append(idempotents[0] | idempotents[1] << 16)
+        shares.append(((1 << 32) + n // 2) // n)
+        cofactors += _limbs(cofactor, limbs)
+        start -= 128 * sum(idempotents) * cofactor
+    start %= product
+    share = ((start << 32) + product // 2) // product
+    padding = [0] * (-(2 * len(weights) + len(cofactors)) % 2)
+    words = [*weights, *shares, *cofactors, *_limbs(-product, limbs), *_limbs(start, limbs), *padding]
+    return _by_value(np.array([*words, *_limbs(share, 2)], np.uint32))
+
+
+def _limbs(value: int, count: int) -> list[int]:
+    value %= 1 << tables.LIMB_BITS * count
+    return [value >> tables.LIMB_BITS * i & 0xFFFFFFFF for i in range(count)]
+
+
+def _by_value(words: "np.ndarray[Any, np.dtype[np.uint32]]") -> ctypes.Array[ctypes.c_uint32]:
+    return (ctypes.c_uint32 * words.size).from_buffer_copy(words)
