@@ -12,7 +12,7 @@ from exactla.libraries.base import Source
 
 HostArray = NDArray[Any]
 Memory = Any
-"""Bytes of a device, that begin at a multiple of 256. Opaque: only its own device looks inside.
+"""Bytes of a device. Opaque: only its own device looks inside.
 
 They live as long as the object and the work that was given to the device with it.
 """
@@ -47,13 +47,16 @@ class Device(Protocol):
         """The current place: what was made in one may be used in another one only after the caller's own waiting."""
 
     def allocate(self, size: int) -> Memory:
-        """Uninitialised memory of that many bytes, one at least."""
+        """Uninitialised memory of that many bytes, which may be 0, at a multiple of 64."""
 
     def upload(self, array: HostArray) -> Memory:
         """The bytes of a contiguous host array, which may be written to as soon as this returns."""
 
     def layout(self, array: Any) -> Layout:
         """Where an array of the device's own library has its entries; not copied."""
+
+    def contiguous(self, array: Any) -> Any:
+        """An array of the device's own library with the same entries, contiguous in C order."""
 
     def array(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Any:
         """An array of the device's own library over a memory, contiguous in C order; not copied."""

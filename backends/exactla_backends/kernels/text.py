@@ -1,4 +1,4 @@
-"""The text of the device kernels, for compilers that take one string: `device.cl` with its headers in place."""
+"""The text of the device kernels, for compilers that take one string: files with their headers in place."""
 
 import re
 from functools import cache
@@ -6,12 +6,19 @@ from pathlib import Path
 
 _FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"\n', re.MULTILINE)
+_KERNEL = re.compile(r"^XL_KERNEL xl_kernel_(\w+)\(.*?^}\n", re.MULTILINE | re.DOTALL)
 
 
 @cache
 def device_text() -> str:
     """OpenCL C, and input of NVRTC. XL_MAX_LIMBS and XL_MAX_GROUPS, and maybe XL_LANES, are left to define."""
     return _flattened("device.cl")
+
+
+@cache
+def kernel_text(kernel: str) -> str:
+    """The text without other kernels than `xl_kernel_<kernel>`: it compiles many times faster."""
+    return _KERNEL.sub(lambda match: match[0] if match[1] == kernel else "", device_text())
 
 
 def _flattened(name: str) -> str:
