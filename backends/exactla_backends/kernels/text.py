@@ -12,7 +12,7 @@ _KERNEL = re.compile(r"^XL_KERNEL xl_kernel_(\w+)\(.*?^}\n", re.MULTILINE | re.D
 @cache
 def device_text() -> str:
     """OpenCL C, and input of NVRTC. XL_MAX_LIMBS and XL_MAX_GROUPS, and maybe XL_LANES, are left to define."""
-    return _flattened("device.cl")
+    return flattened(_FOLDER / "device.cl")
 
 
 @cache
@@ -21,6 +21,19 @@ def kernel_text(kernel: str) -> str:
     return _KERNEL.sub(lambda match: match[0] if match[1] == kernel else "", device_text())
 
 
-def _flattened(name: str) -> str:
-    """A file with headers in place of their mentions, each time: one may lie in a branch that is not taken."""
-    return _INCLUDE.sub(lambda match: _flattened(match[1]), (_FOLDER / name).read_text(encoding="utf-8"))
+def flattened(path: Path) -> str:
+    """A file with headers in place of their mentions."""
+    seen: set[str] = set()
+
+    def expanded(text: str) -> str:
+        return _INCLUDE.sub(header, text)
+
+    def header(mention: re.Match[str]) -> str:
+        name = mention[1]
+        # the lanes of other compilers lie in branches that are not taken
+        if name in seen and not name.startswith("xl_lanes_"):
+            return ""
+        seen.add(name)
+        return expanded((_FOLDER / name).read_text(encoding="utf-8"))
+
+    return expanded(path.read_text(encoding="utf-8"))

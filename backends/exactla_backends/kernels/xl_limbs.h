@@ -145,7 +145,7 @@ XL_STAGE void xl_limbs_less(uint32_t less[XL_LANES], const uint32_t *x, const ui
 
 /* Requires: nothing.
  * Ensures: signs[w] is all ones where x < 0, else 0. */
-XL_FUNCTION void xl_limbs_sign(uint32_t signs[XL_LANES], const uint32_t *x, int32_t count) {
+XL_FUNCTION void xl_limbs_sign(uint32_t *signs, const uint32_t *x, int32_t count) {
     XL_EACH_LANE(w)
         signs[w] = 0u - (x[(count - 1) * XL_LANES + w] >> 31);
 }

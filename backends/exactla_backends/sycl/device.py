@@ -1,16 +1,17 @@
 """SYCL queues through dpctl: memory that belongs to the device, and programs compiled from OpenCL C."""
 
 import ctypes
+import importlib
+import importlib.util
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import dpctl
 import dpctl.memory
 import dpctl.program
-import dpctl.tensor
 import dpctl.utils
 import numpy as np
 
@@ -22,9 +23,16 @@ _queue: ContextVar[Any] = ContextVar("exactla_sycl_queue", default=None)
 ALIGNMENT = 64
 
 
-@lru_cache(maxsize=1)
+@cache
 def _default_queue() -> Any:
     return dpctl.SyclQueue("opencl")
+
+
+@cache
+def _tensors() -> Any:
+    """The module of `usm_ndarray`, which dpctl has handed to dpnp."""
+    found = importlib.util.find_spec("dpctl.tensor")
+    return importlib.import_module("dpnp.tensor" if found is None else "dpctl.tensor")
 
 
 @lru_cache(maxsize=1024)
@@ -74,10 +82,10 @@ class SyclDevice:
         return Layout(array.usm_data, start, array.shape, strides)
 
     def contiguous(self, array: Any) -> Any:
-        return dpctl.tensor.copy(array, order="C")
+        return _tensors().copy(array, order="C")
 
     def array(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Any:
-        return dpctl.tensor.usm_ndarray(shape, dtype=dtype, buffer=memory)
+        return _tensors().usm_ndarray(shape, dtype=dtype, buffer=memory)
 
     def download(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> HostArray:
         found = np.empty(shape, dtype)

@@ -1,18 +1,22 @@
-"""Finds OpenCL devices: of drivers of the system, or the CPU runtime where it is installed as a wheel."""
+"""Finds OpenCL devices: those of the system's drivers, or the CPU where its runtime is installed as a wheel."""
 
 import os
 import sys
 from functools import cache
-from pathlib import Path
+from importlib import metadata
 
 _DRIVERS = "OCL_ICD_FILENAMES"
-_CPU_DRIVER = Path(sys.prefix) / "lib" / "libintelocl.so"
 
 
 def find_drivers() -> None:
-    """Name the driver of the wheel `intel-opencl-rt` to the OpenCL loader; to be called before dpctl is imported."""
-    if "dpctl" not in sys.modules and _CPU_DRIVER.exists():
-        os.environ.setdefault(_DRIVERS, str(_CPU_DRIVER))
+    """Name the driver of the wheel `intel-opencl-rt` to the OpenCL loader; of use before dpctl is imported."""
+    try:
+        files = metadata.files("intel-opencl-rt") or []
+    except metadata.PackageNotFoundError:
+        return
+    found = [str(file.locate().resolve()) for file in files if file.name == "libintelocl.so"]
+    if found and "dpctl" not in sys.modules:
+        os.environ.setdefault(_DRIVERS, found[0])
 
 
 @cache
