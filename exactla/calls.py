@@ -29,7 +29,8 @@ def backend_for(source: Source) -> Backend:
     forced = settings.forced_backend.get()
     if forced is None:
         return registry.default(source.device_kind)
-    if source.device_kind not in registry.descriptions()[forced].devices:
+    description = registry.descriptions()[forced]
+    if source.device_kind not in description.devices + description.copies_from:
         raise BackendUnavailable(f"backend {forced!r} takes no arrays on {source.device_kind!r} devices")
     return registry.load(forced)
 

@@ -31,6 +31,8 @@ class BackendDescription:
         Returns None where the backend can run, else the reason with the line that would install what is missing.
     load : callable
         Returns the `Backend`.
+    copies_from : tuple of str
+        Kinds of device whose arrays it copies to its own where it is forced; results go back.
     """
 
     name: str
@@ -38,6 +40,7 @@ class BackendDescription:
     priority: int
     missing: Callable[[], str | None]
     load: Callable[[], Backend]
+    copies_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

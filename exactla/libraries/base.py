@@ -4,6 +4,7 @@ This file knows no array library, and NumPy only as the carrier of entries on th
 """
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -64,12 +65,24 @@ def refuse(value: Any, name: str) -> TypeError:
     return TypeError(f"{name} is a {type_name(value)}; supported are {SUPPORTED}")
 
 
+def _no_device(source: Source) -> TypeError:
+    """The error for an array that only backends of the host can take."""
+    return TypeError(
+        f"{source.name} is a {source.library.name} array on a {source.device_kind!r} device, and only backends that "
+        "work in the host's memory take those"
+    )
+
+
 class Library(ABC):
     """An array library.
 
     Entries travel as *encodings* in NumPy arrays: floats as unsigned integers of the width of the format, integers
     and bool in their own type, Python integers as objects. Encodings handed to a `from_host` method belong to the
     library afterwards: the result may share their memory.
+
+    On devices whose memory is not the host's, entries travel as the same encodings in the arrays of *the device's own
+    library*, for the backends that compute there: `cupy.ndarray` on "cuda", dpnp's `usm_ndarray` on "sycl".
+    The methods for that are called inside `scope`, and none of them waits for the device.
     """
 
     name: ClassVar[str]
@@ -98,6 +111,25 @@ class Library(ABC):
     @abstractmethod
     def from_host_integers(self, values: HostArray, like: Source) -> Any:
         """The array of these integers (int64 or bool), on the device of `like`."""
+
+    def scope(self, source: Source) -> AbstractContextManager[None]:
+        """Enter the device of an array, and the stream that its library works on now, in the device's own library."""
+        raise _no_device(source)
+
+    def device_encodings(self, source: Source, part: Part = "real") -> Any:
+        """Encodings of the entries or of one of their parts, in the device's own library; not copied.
+
+        The result has the shape of the array, and any strides. Nobody may write to it.
+        """
+        raise _no_device(source)
+
+    def from_device(self, encodings: Any, format: FloatFormat, like: Source) -> Any:
+        """The real array with these encodings, contiguous in C order in the device's own library; not copied."""
+        raise _no_device(like)
+
+    def from_device_complex(self, real: Any, imag: Any, format: FloatFormat, like: Source) -> Any:
+        """The complex array with these encodings of its parts, contiguous and in the device's own library."""
+        raise _no_device(like)
 
     @abstractmethod
     def holds(self, format_name: str, device: Any) -> bool:

@@ -99,20 +99,6 @@ int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, co
     return 0;
 }
 
-/* Ensures: limbs = s + sign * 2**slack for sign 1 or -1. */
-XL_FUNCTION void move_limbs(uint32_t *moved, const uint32_t *limbs, int32_t count, int64_t slack, int64_t sign) {
-    const int32_t place = (int32_t)(slack / 32);
-    const int64_t step = sign * ((int64_t)1 << slack % 32);
-    int64_t carry[XL_LANES] XL_ALIGNED;
-    XL_EACH_LANE(w) carry[w] = 0;
-    for (int32_t j = 0; j < count; ++j)
-        XL_EACH_LANE(w) {
-            const int64_t sum = (int64_t)limbs[j * XL_LANES + w] + carry[w] + (j == place ? step : 0);
-            moved[j * XL_LANES + w] = (uint32_t)(uint64_t)sum;
-            carry[w] = sum < 0 ? -1 : sum >> 32;
-        }
-}
-
 /* Ensures: encodings[e] of a block of integers, in each direction. */
 XL_FUNCTION void block_encodings(uint64_t *words, uint32_t *limbs, int32_t count, const int64_t exponent[XL_LANES],
                                  const xl_format *format, const xl_encodings *encodings, int64_t directions) {
@@ -143,10 +129,10 @@ int64_t XL_ENTRY(round_certified)(const xl_results *results, const xl_crt_table 
                 const xl_block block = xl_block_of(&tile, i);
                 results_limbs(limbs, packed, results, table, &block);
                 lane_exponents(exponent, exponents, &block);
-                move_limbs(moved, limbs, size, slack, -1);
+                xl_limbs_move(moved, limbs, size, slack, -1);
                 xl_limbs_sign(below, moved, size);
                 block_encodings(low, moved, size, exponent, &target, encodings, count);
-                move_limbs(moved, limbs, size, slack, 1);
+                xl_limbs_move(moved, limbs, size, slack, 1);
                 xl_limbs_sign(above, moved, size);
                 block_encodings(high, moved, size, exponent, &target, encodings, count);
                 for (int64_t e = 0; e < count; ++e) {

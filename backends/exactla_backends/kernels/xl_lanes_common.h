@@ -45,8 +45,7 @@ XL_STAGE void xl_weigh8_one(uint8_t *XL_RESTRICT weighed, const int8_t *XL_RESTR
 /* Requires: four rows of constants (modulus <= 256, floor(2**16 / modulus), weight, bias), |weight| <= 128, bias the
  * least multiple of the modulus from 2**14; or all 0.
  * Ensures: byte i of packed[w] = residues[i][w] * weight mod modulus. */
-XL_FUNCTION void xl_weigh8(uint32_t packed[XL_LANES], int8_t residues[4][XL_LANES],
-                           XL_GLOBAL const uint32_t *constants) {
+XL_FUNCTION void xl_weigh8(uint32_t *packed, int8_t residues[4][XL_LANES], XL_GLOBAL const uint32_t *constants) {
     uint8_t weighed[4][XL_LANES] XL_ALIGNED;
     for (int32_t i = 0; i < 4; ++i) {
         XL_GLOBAL const uint32_t *c = constants + 4 * i;

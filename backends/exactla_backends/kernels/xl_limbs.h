@@ -109,6 +109,22 @@ XL_STAGE void xl_limbs_subtract(uint32_t *result, const uint32_t *x, const uint3
         }
 }
 
+/* Requires: 0 <= slack, sign is 1 or -1.
+ * Ensures: moved = limbs + sign * 2**slack modulo 2**(32 count). */
+XL_FUNCTION void xl_limbs_move(uint32_t *moved, const uint32_t *limbs, int32_t count, int64_t slack, int64_t sign) {
+    const int32_t place = (int32_t)(slack / 32);
+    const int64_t step = sign * ((int64_t)1 << slack % 32);
+    int64_t carry[XL_LANES] XL_ALIGNED;
+    XL_EACH_LANE(w)
+        carry[w] = 0;
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w) {
+            const int64_t sum = (int64_t)limbs[j * XL_LANES + w] + carry[w] + (j == place ? step : 0);
+            moved[j * XL_LANES + w] = (uint32_t)(uint64_t)sum;
+            carry[w] = sum < 0 ? -1 : sum >> 32;
+        }
+}
+
 /* Requires: |x|, |y| < 2**(32 count - 1).
  * Ensures: less[w] is all ones where x < y, else 0. */
 XL_STAGE void xl_limbs_less(uint32_t less[XL_LANES], const uint32_t *x, const uint32_t *y, int32_t count) {
@@ -129,7 +145,7 @@ XL_STAGE void xl_limbs_less(uint32_t less[XL_LANES], const uint32_t *x, const ui
 
 /* Requires: nothing.
  * Ensures: signs[w] is all ones where x < 0, else 0. */
-XL_FUNCTION void xl_limbs_sign(uint32_t signs[XL_LANES], const uint32_t *x, int32_t count) {
+XL_FUNCTION void xl_limbs_sign(uint32_t *signs, const uint32_t *x, int32_t count) {
     XL_EACH_LANE(w)
         signs[w] = 0u - (x[(count - 1) * XL_LANES + w] >> 31);
 }

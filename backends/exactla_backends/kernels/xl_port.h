@@ -21,6 +21,7 @@ typedef ulong uint64_t;
 #define XL_KERNEL __kernel void
 #define XL_GLOBAL __global
 #define XL_GLOBAL_INDEX(axis) ((int64_t)get_global_id(axis))
+#define XL_GLOBAL_SIZE(axis) ((int64_t)get_global_size(axis))
 #define XL_ATOMIC_ADD(counter, amount) atomic_add(counter, amount)
 #define XL_ATOMIC_MIN(cell, value) atomic_min(cell, value)
 #define XL_ATOMIC_MAX(cell, value) atomic_max(cell, value)
@@ -42,6 +43,11 @@ typedef unsigned long long uint64_t;
 #define XL_GLOBAL_INDEX(axis) XL_CUDA_INDEX_##axis
 #define XL_CUDA_INDEX_0 ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define XL_CUDA_INDEX_1 ((int64_t)blockIdx.y * blockDim.y + threadIdx.y)
+#define XL_CUDA_INDEX_2 ((int64_t)blockIdx.z * blockDim.z + threadIdx.z)
+#define XL_GLOBAL_SIZE(axis) XL_CUDA_SIZE_##axis
+#define XL_CUDA_SIZE_0 ((int64_t)gridDim.x * blockDim.x)
+#define XL_CUDA_SIZE_1 ((int64_t)gridDim.y * blockDim.y)
+#define XL_CUDA_SIZE_2 ((int64_t)gridDim.z * blockDim.z)
 #define XL_ATOMIC_ADD(counter, amount) atomicAdd(counter, amount)
 #define XL_ATOMIC_MIN(cell, value) atomicMin(cell, value)
 #define XL_ATOMIC_MAX(cell, value) atomicMax(cell, value)
@@ -82,6 +88,14 @@ typedef unsigned long long uint64_t;
 #endif
 #ifndef XL_ALIGNED
 #define XL_ALIGNED
+#endif
+
+/* Before loops whose bounds are constants where XL_FIXED is defined: then nothing indexes a work item's arrays at run
+ * time. */
+#if defined(XL_FIXED) && defined(XL_KERNEL)
+#define XL_UNROLL _Pragma("unroll")
+#else
+#define XL_UNROLL
 #endif
 
 /* Lanes are independent: a pass of such a loop touches no memory that another pass writes. */
@@ -133,6 +147,11 @@ XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
     int32_t result;
     asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(bytes), "r"(weights), "r"(sum));
     return result;
+}
+#elif defined(__OPENCL_C_VERSION__) && defined(__opencl_c_integer_dot_product_input_4x8bit_packed)
+/* Ensures: sum plus the sum over i < 4 of byte i of `bytes`, unsigned, times byte i of `weights`, signed. */
+XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
+    return sum + dot_4x8packed_us_int(bytes, weights);
 }
 #else
 /* Ensures: sum plus the sum over i < 4 of byte i of `bytes`, unsigned, times byte i of `weights`, signed. */

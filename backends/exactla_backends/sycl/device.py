@@ -1,0 +1,131 @@
+"""SYCL queues through dpctl: memory that belongs to the device, and programs compiled from OpenCL C."""
+
+import ctypes
+import importlib
+import importlib.util
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from typing import Any
+
+import dpctl
+import dpctl.memory
+import dpctl.program
+import dpctl.utils
+import numpy as np
+
+from exactla.libraries.base import Source
+from exactla_backends.device.device import HostArray, Layout, Memory
+from exactla_backends.kernels.text import kernel_text
+
+_queue: ContextVar[Any] = ContextVar("exactla_sycl_queue", default=None)
+ALIGNMENT = 64
+
+
+@cache
+def _default_queue() -> Any:
+    return dpctl.SyclQueue("opencl")
+
+
+@cache
+def _tensors() -> Any:
+    """The module of `usm_ndarray`, which dpctl has handed to dpnp."""
+    found = importlib.util.find_spec("dpctl.tensor")
+    return importlib.import_module("dpnp.tensor" if found is None else "dpctl.tensor")
+
+
+@lru_cache(maxsize=1024)
+def compiled(queue: Any, text: str, options: str) -> Any:
+    """A program for the device of a queue."""
+    return dpctl.program.create_program_from_source(queue, text, options)
+
+
+class SyclDevice:
+    """See `exactla_backends.device.device.Device`. The place is a queue."""
+
+    lanes = 4
+    fixed_limbs = 12
+
+    @contextmanager
+    def scope(self, like: Source) -> Iterator[None]:
+        if like.device_kind == "cpu":
+            yield
+            return
+        token = _queue.set(like.library.device_encodings(like).sycl_queue)
+        try:
+            yield
+        finally:
+            _queue.reset(token)
+
+    @property
+    def queue(self) -> Any:
+        """The current queue."""
+        return _queue.get() or _default_queue()
+
+    def place(self) -> Hashable:
+        queue: Hashable = self.queue
+        return queue
+
+    def allocate(self, size: int) -> Memory:
+        return dpctl.memory.MemoryUSMDevice(max(size, 1), alignment=ALIGNMENT, queue=self.queue)
+
+    def upload(self, array: HostArray) -> Memory:
+        memory = self.allocate(array.nbytes)
+        if array.nbytes:
+            memory.copy_from_host(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        return memory
+
+    def layout(self, array: Any) -> Layout:
+        strides = tuple(s * array.itemsize for s in array.strides)
+        start = array.__sycl_usm_array_interface__.get("offset", 0) * array.itemsize
+        return Layout(array.usm_data, start, array.shape, strides)
+
+    def contiguous(self, array: Any) -> Any:
+        return _tensors().copy(array, order="C")
+
+    def array(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Any:
+        return _tensors().usm_ndarray(shape, dtype=dtype, buffer=memory)
+
+    def download(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> HostArray:
+        found = np.empty(shape, dtype)
+        if found.nbytes:
+            self._order().wait()
+            octets = found.reshape(-1).view(np.uint8)
+            self.queue.memcpy(octets, memory, octets.nbytes)
+        return found
+
+    def launch(
+        self, kernel: str, constants: Mapping[str, int], grid: tuple[int, int, int], arguments: Sequence[Memory | int]
+    ) -> None:
+        self.run(kernel_text(kernel), f"xl_kernel_{kernel}", constants, grid, None, arguments)
+
+    def run(
+        self,
+        text: str,
+        kernel: str,
+        constants: Mapping[str, int],
+        grid: Sequence[int],
+        group: Sequence[int] | None,
+        arguments: Sequence[Memory | int],
+    ) -> None:
+        """Launch a kernel of any text, in groups of a given size, after all that was launched before."""
+        options = " ".join(["-cl-std=CL3.0", *(f"-D{name}={value}" for name, value in sorted(constants.items()))])
+        found = compiled(self.queue, text, options).get_sycl_kernel(kernel)
+        passed = [ctypes.c_int64(x) if isinstance(x, int) else x for x in arguments]
+        order = self._order()
+        lengths, sizes = list(grid[::-1]), None if group is None else list(group[::-1])
+        event = self.queue.submit_async(found, passed, lengths, sizes, order.submitted_events)
+        kept = self.queue._submit_keep_args_alive(passed, [event])
+        order.add_event_pair(kept, event)
+
+    def _order(self) -> Any:
+        """The work that dpctl and its libraries have given to the queue, and that more is to come after."""
+        return dpctl.utils.SequentialOrderManager[self.queue]
+
+    def free_bytes(self) -> int:
+        device = self.queue.sycl_device
+        try:
+            return int(dpctl.utils.intel_device_info(device).get("free_memory", device.global_mem_size // 2))
+        except (RuntimeError, TypeError):
+            return int(device.global_mem_size) // 2

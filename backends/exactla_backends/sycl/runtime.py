@@ -1,0 +1,30 @@
+"""Finds OpenCL devices: those of the system's drivers, or the CPU where its runtime is installed as a wheel."""
+
+import os
+import sys
+from functools import cache
+from importlib import metadata
+
+_DRIVERS = "OCL_ICD_FILENAMES"
+
+
+def find_drivers() -> None:
+    """Name the driver of the wheel `intel-opencl-rt` to the OpenCL loader; of use before dpctl is imported."""
+    try:
+        files = metadata.files("intel-opencl-rt") or []
+    except metadata.PackageNotFoundError:
+        return
+    found = [str(file.locate().resolve()) for file in files if file.name == "libintelocl.so"]
+    if found and "dpctl" not in sys.modules:
+        os.environ.setdefault(_DRIVERS, found[0])
+
+
+@cache
+def why_no_device() -> str | None:
+    """Why there is no OpenCL device, with the line that would install one."""
+    find_drivers()
+    import dpctl
+
+    if dpctl.get_devices(backend="opencl"):
+        return None
+    return "no OpenCL device is found: install the driver of the GPU, or for the CPU: pip install 'exactla[sycl-cpu]'"
