@@ -5,6 +5,7 @@ when the array exists: the caller has imported the library by then, and exactla 
 """
 
 import importlib
+import importlib.util
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = ["HostArray", "Library", "Part", "Source", "agree", "dtype_format", "r
 # the package that defines a type, and the file in exactla.libraries that reads its instances
 _READERS = {
     "array_api_strict": "array_api_strict",
+    "cupy": "cupy",
     "dpnp": "dpnp",
     "gmpy2": "numpy",
     "jax": "jax",
@@ -27,6 +29,7 @@ _READERS = {
     "numpy": "numpy",
     "torch": "torch",
 }
+_CUDA = (2, 13)  # kDLCUDA and kDLCUDAManaged of DLPack
 _NUMBERS = (list, tuple, int, float, complex)
 
 
@@ -55,7 +58,9 @@ def read(array: Any, name: str) -> Source:
     """
     library = _library_of(type(array))  # type: ignore[arg-type]  # mypy takes no class for hashable
     if library is None:
-        raise refuse(array, name)
+        if not _exchangeable(array):
+            raise refuse(array, name)
+        library = _load("dlpack")
     return library.read(array, name)
 
 
@@ -64,10 +69,19 @@ def _library_of(kind: type) -> Library | None:
     for ancestor in kind.__mro__:
         reader = _READERS.get(ancestor.__module__.partition(".")[0])
         if reader is not None or ancestor in _NUMBERS:
-            module = importlib.import_module(f"exactla.libraries.{reader or 'numpy'}")
-            library: Library = module.LIBRARY
-            return library
+            return _load(reader or "numpy")
     return None
+
+
+def _load(reader: str) -> Library:
+    library: Library = importlib.import_module(f"exactla.libraries.{reader}").LIBRARY
+    return library
+
+
+def _exchangeable(array: Any) -> bool:
+    """Whether an array of an unknown library is on a CUDA device, where CuPy can take it over by DLPack."""
+    device = getattr(type(array), "__dlpack_device__", None)
+    return device is not None and device(array)[0] in _CUDA and importlib.util.find_spec("cupy") is not None
 
 
 def agree(*sources: Source) -> None:

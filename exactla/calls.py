@@ -1,5 +1,6 @@
 """What every public call does around the core: read operands, choose a backend, turn faults into errors and results."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -22,6 +23,16 @@ def read_operands(*operands: tuple[Any, str]) -> tuple[Source, ...]:
     )
     agree(*sources)
     return sources
+
+
+def recording(operands: Iterable[tuple[Any, str]]) -> bool:
+    """Whether torch.compile is recording a call, which has to become an operator of torch then."""
+    # no compiler means that torch is not imported, or is being imported by another thread
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    if compiler is None or not compiler.is_compiling():
+        return False
+    tensor = sys.modules["torch"].Tensor
+    return all(isinstance(array, tensor) for array, _ in operands)
 
 
 def backend_for(source: Source) -> Backend:

@@ -11,10 +11,12 @@ from exactla.core.contraction import Conversion
 from exactla.core.matmul import NonFinite, exact_product, rounded_product
 from exactla.formats import BigIntegerFormat, IntegerFormat
 from exactla.results import Enclosure, Info, Rounding
-from exactla.shapes import matmul_layout
+from exactla.shapes import Form, check_form, matmul_layout
 
 NonFinitePolicy = Literal["raise", "propagate"]
-_ENDS = (Rounding.DOWN, Rounding.UP)
+ENDS = (Rounding.DOWN, Rounding.UP)
+Operands = tuple[tuple[Any, str], ...]
+"""Arguments with their names; one alone is both operands of a Gram matrix."""
 
 
 def mm_enclose(
@@ -84,11 +86,8 @@ def mm_enclose(
     1
     """
     if b is None:
-        (source,) = calls.read_operands((a, "a"))
-        if len(source.shape) < 2:
-            raise ValueError(f"the Gram matrix a @ a.T needs a matrix, and a has shape {source.shape}")
-        return _enclose((source, source), True, dtype, nonfinite, return_info)
-    return _enclose(calls.read_operands((a, "a"), (b, "b")), False, dtype, nonfinite, return_info)
+        return _enclose(((a, "a"),), "gram", dtype, nonfinite, return_info)
+    return _enclose(((a, "a"), (b, "b")), "nn", dtype, nonfinite, return_info)
 
 
 def mm_enclose_nt(
@@ -108,7 +107,7 @@ def mm_enclose_nt(
     Enclosure, or Enclosure and Info
         As from `mm_enclose`: the same bytes as for ``mm_enclose(a, bt.T)``.
     """
-    return _enclose(calls.read_operands((a, "a"), (bt, "bt")), True, dtype, nonfinite, return_info)
+    return _enclose(((a, "a"), (bt, "bt")), "nt", dtype, nonfinite, return_info)
 
 
 def bmm_enclose(
@@ -128,7 +127,7 @@ def bmm_enclose(
     Enclosure, or Enclosure and Info
         As from `mm_enclose`; no member of the batch influences another's bytes.
     """
-    return _enclose(_stacks(a3, b3), False, dtype, nonfinite, return_info)
+    return _enclose(((a3, "a3"), (b3, "b3")), "batched", dtype, nonfinite, return_info)
 
 
 def mm(
@@ -168,7 +167,7 @@ def mm(
     >>> [float(xl.mm(row, np.ones(2), rounding=r)).hex() for r in ("nearest", "up")]
     ['0x1.0000000000000p+0', '0x1.0000000000001p+0']
     """
-    return _rounded(calls.read_operands((a, "a"), (b, "b")), False, rounding, dtype, nonfinite, return_info)
+    return _rounded(((a, "a"), (b, "b")), "nn", rounding, dtype, nonfinite, return_info)
 
 
 def mm_nt(
@@ -181,7 +180,7 @@ def mm_nt(
     return_info: bool = False,
 ) -> Any:
     """The correctly rounded ``a @ bt.T`` (of the last two axes), without a transposed copy; else as `mm`."""
-    return _rounded(calls.read_operands((a, "a"), (bt, "bt")), True, rounding, dtype, nonfinite, return_info)
+    return _rounded(((a, "a"), (bt, "bt")), "nt", rounding, dtype, nonfinite, return_info)
 
 
 def bmm(
@@ -194,7 +193,7 @@ def bmm(
     return_info: bool = False,
 ) -> Any:
     """The correctly rounded products of two stacks (batch, M, K) and (batch, K, N); else as `mm`."""
-    return _rounded(_stacks(a3, b3), False, rounding, dtype, nonfinite, return_info)
+    return _rounded(((a3, "a3"), (b3, "b3")), "batched", rounding, dtype, nonfinite, return_info)
 
 
 def mm_exact(a: Any, b: Any, *, return_info: bool = False) -> Any:
@@ -258,48 +257,48 @@ def _exact_array(values: np.ndarray[Any, Any], like: Source) -> Any:
     return like.library.from_host_integers(values, like)
 
 
-def _stacks(a3: Any, b3: Any) -> tuple[Source, Source]:
-    left, right = calls.read_operands((a3, "a3"), (b3, "b3"))
-    if len(left.shape) != 3 or len(right.shape) != 3 or left.shape[0] != right.shape[0]:
-        raise ValueError(
-            f"a batched product takes (batch, M, K) and (batch, K, N), got a3 of shape {left.shape} "
-            f"and b3 of shape {right.shape}"
-        )
-    return left, right
-
-
 def _enclose(
-    operands: tuple[Source, ...], transposed: bool, dtype: Any, nonfinite: str, return_info: bool
+    operands: Operands, form: Form, dtype: Any, nonfinite: str, return_info: bool
 ) -> Enclosure | tuple[Enclosure, Info | None]:
-    (lo, hi), info = _product(operands, transposed, _ENDS, dtype, nonfinite, return_info)
+    if calls.recording(operands) and not return_info:
+        from exactla import torch_operators
+
+        return torch_operators.enclosed(operands, form, dtype, nonfinite)
+    (lo, hi), info = product(operands, form, ENDS, dtype, nonfinite, return_info)
     return (Enclosure(lo, hi), info) if return_info else Enclosure(lo, hi)
 
 
-def _rounded(
-    operands: tuple[Source, ...], transposed: bool, rounding: str, dtype: Any, nonfinite: str, return_info: bool
-) -> Any:
+def _rounded(operands: Operands, form: Form, rounding: str, dtype: Any, nonfinite: str, return_info: bool) -> Any:
+    if calls.recording(operands) and not return_info:
+        from exactla import torch_operators
+
+        return torch_operators.rounded(operands, form, rounding, dtype, nonfinite)
     try:
         direction = Rounding(rounding)
     except ValueError:
         raise ValueError(f"rounding={rounding!r} is unknown; it may be {', '.join(Rounding)}") from None
-    (result,), info = _product(operands, transposed, (direction,), dtype, nonfinite, return_info)
+    (result,), info = product(operands, form, (direction,), dtype, nonfinite, return_info)
     return (result, info) if return_info else result
 
 
-def _product(
-    operands: tuple[Source, ...],
-    transposed: bool,
+def product(
+    operands: Operands,
+    form: Form,
     roundings: tuple[Rounding, ...],
     dtype: Any,
     nonfinite: str,
     return_info: bool,
 ) -> tuple[list[Any], Info | None]:
-    """An array for each rounding."""
+    """An array for each rounding, and the account of them where it is asked for."""
+    sources = calls.read_operands(*operands)
+    if form in ("gram", "batched"):
+        check_form(form, [s.shape for s in sources], [s.name for s in sources])
     if nonfinite not in ("raise", "propagate"):
         raise ValueError(f"nonfinite={nonfinite!r} is unknown; it may be raise or propagate")
-    a, b = operands
+    a, b = sources[0], sources[-1]
+    transposed = form in ("nt", "gram")
     layout = matmul_layout(a.shape, b.shape, transposed=transposed, names=(a.name, b.name))
-    format = calls.result_format(operands, dtype)
+    format = calls.result_format(sources, dtype)
     backend = calls.backend_for(a)
     options = calls.options()
     with backend.scope(a):
@@ -327,7 +326,7 @@ def _product(
             )
         except NonFinite:
             hint = 'pass nonfinite="propagate" for the answers of IEEE 754'
-            raise calls.nonfinite_error(backend, operands, hint) from None
+            raise calls.nonfinite_error(backend, sources, hint) from None
         count = len(roundings)  # buffers hold all roundings of the real part, then all of the imaginary one
         results = [backend.restore(buffers[i::count], format, layout.shape, a) for i in range(count)]
     return results, calls.info(backend, work) if return_info else None

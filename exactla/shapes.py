@@ -1,11 +1,16 @@
 """Shapes of products: what `numpy.matmul` accepts, as stacks of matrices and the pairs of them that are multiplied."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Literal
 
 import numpy as np
 
 from exactla.core.contraction import Pairing
+
+Form = Literal["nn", "nt", "gram", "batched"]
+"""Which product is meant: a @ b, a @ b.T, a @ a.T, or that of two stacks of equal length."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,24 @@ def matmul_layout(a: tuple[int, ...], b: tuple[int, ...], *, transposed: bool, n
         raise ValueError(f"stacks of {names[0]} of shape {a} and {names[1]} of shape {b} do not broadcast") from None
     shape = stacks + ((rows,) if len(a) > 1 else ()) + ((columns,) if len(b) > 1 else ())
     return Layout(rows, columns, depth, _index(left[:-2], stacks), _index(right[:-2], stacks), shape)
+
+
+def check_form(form: Form, shapes: Sequence[Sequence[int]], names: Sequence[str]) -> None:
+    """Check what a form of product asks of its operands beyond `matmul_layout`.
+
+    Raises
+    ------
+    ValueError
+        A Gram matrix of no matrix, or a batched product of anything but two stacks of equal length.
+    """
+    if form == "gram" and len(shapes[0]) < 2:
+        a = names[0]
+        raise ValueError(f"the Gram matrix {a} @ {a}.T needs a matrix, and {a} has shape {tuple(shapes[0])}")
+    if form == "batched" and (any(len(s) != 3 for s in shapes) or shapes[0][0] != shapes[1][0]):
+        raise ValueError(
+            f"a batched product takes (batch, M, K) and (batch, K, N), got {names[0]} of shape {tuple(shapes[0])} "
+            f"and {names[1]} of shape {tuple(shapes[1])}"
+        )
 
 
 def _matrix(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -13,7 +13,10 @@ import numpy as np
 from exactla.formats import FLOAT_FORMATS, FloatFormat, Format, IntegerFormat
 
 Part = Literal["real", "imag"]
-SUPPORTED = "numpy, torch, jax, dpnp and array_api_strict arrays, and nested lists of numbers"
+SUPPORTED = (
+    "numpy, cupy, torch, jax, dpnp and array_api_strict arrays, other arrays on CUDA devices that have __dlpack__, "
+    "and nested lists of numbers"
+)
 HostArray = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -65,6 +68,11 @@ def refuse(value: Any, name: str) -> TypeError:
     return TypeError(f"{name} is a {type_name(value)}; supported are {SUPPORTED}")
 
 
+def refuse_subclass(value: Any, name: str, plain: str) -> TypeError:
+    """The error for an array of a subclass, with the expression that makes it a plain one."""
+    return TypeError(f"{name} is a {type_name(value)}, and what it adds to an array would be lost; pass {plain}")
+
+
 def _no_device(source: Source) -> TypeError:
     """The error for an array that only backends of the host can take."""
     return TypeError(
@@ -82,7 +90,7 @@ class Library(ABC):
 
     On devices whose memory is not the host's, entries travel as the same encodings in the arrays of *the device's own
     library*, for the backends that compute there: `cupy.ndarray` on "cuda", dpnp's `usm_ndarray` on "sycl".
-    The methods for that are called inside `scope`, and none of them waits for the device.
+    The methods for that are called inside `scope`, which raises where backends of the host alone can take an array.
     """
 
     name: ClassVar[str]
@@ -113,7 +121,11 @@ class Library(ABC):
         """The array of these integers (int64 or bool), on the device of `like`."""
 
     def scope(self, source: Source) -> AbstractContextManager[None]:
-        """Enter the device of an array, and the stream that its library works on now, in the device's own library."""
+        """Enter the device of an array, and the stream that its library works on now, in the device's own library.
+
+        Work of the library that was started before is done before the backend's, and the backend's before the
+        library's that is started after.
+        """
         raise _no_device(source)
 
     def device_encodings(self, source: Source, part: Part = "real") -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from exactla.formats import FLOAT_FORMATS, INTEGER_FORMATS, FloatFormat, Format
 from exactla.libraries.base import HostArray, Part, check_complex
 
+REMEDY = " unless the package ml_dtypes is installed, in a version that has it"
 _NATIVE = ("float16", "float32", "float64")
 
 _KNOWN: dict[np.dtype[Any], tuple[Format, bool]] = {
@@ -56,8 +57,13 @@ def dtype_of(name: str) -> np.dtype[Any]:
     return dtype
 
 
+def encoding_type(format: Format) -> str:
+    """NumPy's name for the type that encodings of a format have: unsigned for floats, the integers' own."""
+    return f"u{format.bits // 8}" if isinstance(format, FloatFormat) else format.name
+
+
 def encodings(array: HostArray, part: Part = "real") -> HostArray:
-    """View of the entries, or of one of their parts, as encodings."""
+    """View of the entries, or of one of their parts, as encodings. CuPy arrays are viewed by the same words."""
     kind = array.dtype.kind
     if kind in "biuO":
         return array

@@ -11,7 +11,7 @@ import numpy as np
 
 from exactla.formats import BIGINT, FloatFormat
 from exactla.libraries import bits
-from exactla.libraries.base import HostArray, Library, Part, Source, refuse, type_name
+from exactla.libraries.base import HostArray, Library, Part, Source, refuse, refuse_subclass, type_name
 
 _INTEGERS = (Integral, np.bool_)
 
@@ -23,7 +23,7 @@ class NumPy(Library):
     """
 
     name = "numpy"
-    remedy = " unless the package ml_dtypes is installed, in a version that has it"
+    remedy = bits.REMEDY
     beyond = ", or Python integers as objects"
 
     def read(self, array: Any, name: str) -> Source:
@@ -67,9 +67,7 @@ def _as_ndarray(value: Any, name: str) -> HostArray:
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost; pass {name}.filled(...)")
     if isinstance(value, np.ndarray):
-        raise TypeError(
-            f"{name} is a {type_name(value)}, and what it adds to an array would be lost; pass numpy.asarray({name})"
-        )
+        raise refuse_subclass(value, name, f"numpy.asarray({name})")
     return _from_nested(value, name)
 
 

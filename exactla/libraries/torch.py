@@ -1,5 +1,10 @@
-"""PyTorch tensors on any device. Knows torch; NumPy only as the carrier of entries on the host."""
+"""PyTorch tensors on any device.
 
+Knows torch; NumPy as the carrier of entries on the host, and CuPy as that on CUDA devices, imported for those alone.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,7 +22,9 @@ _KNOWN: dict[Any, tuple[Format, bool]] = {
     torch.complex128: (FLOAT64, True),
 }
 _SIGNED = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-_DEVICE_KINDS = {"xpu": "sycl"}
+_DEVICE_KINDS = {"xpu": "sycl", "cuda": "rocm" if torch.version.hip else "cuda"}
+# for DLPack: nothing has to wait, since inside `scope` CuPy works on the stream that torch works on
+_SAME_STREAM = -1
 
 
 class Torch(Library):
@@ -27,6 +34,10 @@ class Torch(Library):
 
     def read(self, array: Any, name: str) -> Source:
         _check_tensor(array, name)
+        return self.describe(array, name)
+
+    def describe(self, array: Any, name: str) -> Source:
+        """What `read` says of a tensor, whether or not it has entries that can be read."""
         known = _KNOWN.get(array.dtype)
         if known is None:
             raise self.refuse_dtype(name, array.dtype, array.device)
@@ -35,15 +46,8 @@ class Torch(Library):
         return Source(array, name, self, known[0], known[1], tuple(array.shape), device, kind)
 
     def host_encodings(self, source: Source, part: Part = "real") -> HostArray:
-        tensor = source.array.detach()
-        if source.complex:
-            # a tensor may be a lazy conjugate, and the part of one a lazy negative
-            tensor = torch.view_as_real(tensor.resolve_conj())[..., 0 if part == "real" else 1]
-        tensor = tensor.resolve_neg()
-        if isinstance(source.format, FloatFormat):
-            tensor = tensor.view(_SIGNED[tensor.element_size()])
-        entries: HostArray = tensor.cpu().numpy()
-        return entries.view(f"u{entries.itemsize}") if isinstance(source.format, FloatFormat) else entries
+        entries: HostArray = _signed(source, part).cpu().numpy()
+        return entries.view(bits.encoding_type(source.format))
 
     def from_host(self, encodings: HostArray, format: FloatFormat, like: Source) -> Any:
         signed = _tensor(encodings.view(f"i{encodings.itemsize}"))
@@ -55,8 +59,52 @@ class Torch(Library):
     def from_host_integers(self, values: HostArray, like: Source) -> Any:
         return _tensor(values).to(like.device)
 
+    def scope(self, source: Source) -> AbstractContextManager[None]:
+        return _current_stream(source.device.index) if source.array.is_cuda else super().scope(source)
+
+    def device_encodings(self, source: Source, part: Part = "real") -> Any:
+        import cupy
+
+        entries = cupy.from_dlpack(_signed(source, part).__dlpack__(stream=_SAME_STREAM))
+        return entries.view(bits.encoding_type(source.format))
+
+    def from_device(self, encodings: Any, format: FloatFormat, like: Source) -> Any:
+        signed = encodings.view(f"i{encodings.itemsize}")
+        return torch.from_dlpack(signed.__dlpack__(stream=_SAME_STREAM)).view(getattr(torch, format.name))
+
+    def from_device_complex(self, real: Any, imag: Any, format: FloatFormat, like: Source) -> Any:
+        from exactla.libraries.cupy import LIBRARY as CUPY
+
+        joined = CUPY.from_device_complex(real, imag, format, like)
+        return torch.from_dlpack(joined.__dlpack__(stream=_SAME_STREAM))
+
     def holds(self, format_name: str, device: Any) -> bool:
         return format_name in _FLOATS
+
+
+@contextmanager
+def _current_stream(index: int) -> Iterator[None]:
+    """Have CuPy work on a device, and there on the stream that torch works on."""
+    import cupy
+
+    stream = torch.cuda.current_stream(index)
+    with cupy.cuda.Device(index):
+        if hasattr(cupy.cuda.Stream, "from_external") and hasattr(stream, "__cuda_stream__"):
+            current = cupy.cuda.Stream.from_external(stream)
+        else:
+            current = cupy.cuda.ExternalStream(stream.cuda_stream, index)
+        with current:
+            yield
+
+
+def _signed(source: Source, part: Part) -> Any:
+    """A tensor of signed integers with the bits of the entries, or of one of their parts; not copied."""
+    tensor = source.array.detach()
+    if source.complex:
+        # a tensor may be a lazy conjugate, and the part of one a lazy negative: those are copied
+        tensor = torch.view_as_real(tensor.resolve_conj())[..., 0 if part == "real" else 1]
+    tensor = tensor.resolve_neg()
+    return tensor.view(_SIGNED[tensor.element_size()])
 
 
 def _tensor(array: HostArray) -> Any:

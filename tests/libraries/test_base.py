@@ -167,7 +167,22 @@ def test_results_of_strided_and_read_only_encodings(library: ArrayLibrary) -> No
 
 
 def test_arguments_that_are_no_arrays_are_refused(library: ArrayLibrary) -> None:
-    with pytest.raises(
-        TypeError, match="a is a set; supported are numpy, torch, jax, dpnp and array_api_strict arrays"
-    ):
+    with pytest.raises(TypeError, match="a is a set; supported are numpy, cupy, torch, jax, dpnp and array_api_strict"):
         single(library).library.read({1, 2}, "a")
+
+
+def test_arrays_on_the_host_are_for_backends_of_the_host(library: ArrayLibrary) -> None:
+    source = single(library)
+    if source.device_kind != "cpu":
+        pytest.skip("arrays of this library are on a device")
+    calls = [lambda: source.library.scope(source)]
+    if library.name in ("numpy", "array_api_strict"):  # which have arrays nowhere else
+        bits = np.zeros((2, 3), "u4")
+        calls += [
+            lambda: source.library.device_encodings(source),
+            lambda: source.library.from_device(bits, FLOAT_FORMATS["float32"], source),
+            lambda: source.library.from_device_complex(bits, bits, FLOAT_FORMATS["float32"], source),
+        ]
+    for call in calls:
+        with pytest.raises(TypeError, match=f"a is a {library.name} array on a 'cpu' device, and only backends"):
+            call()
