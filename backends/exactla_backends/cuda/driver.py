@@ -35,6 +35,19 @@ def architecture(device: int) -> tuple[int, int]:
 
 
 @cache
+def target(device: int) -> str:
+    """The architecture that kernels for a device are compiled for."""
+    major, minor = architecture(device)
+    return f"sm_{major}{minor}"
+
+
+@cache
+def processors(device: int) -> int:
+    """The number of multiprocessors of a device."""
+    return int(Device(device).attributes["MultiProcessorCount"])
+
+
+@cache
 def kernel(text: str, name: str, options: tuple[str, ...], target: str, device: int, shared_bytes: int = 0) -> int:
     """A function of the driver: `text` compiled for `target` (such as sm_90a) and loaded on a device.
 
@@ -67,6 +80,15 @@ def launch(
     driver.launchKernel(function, *grid, *block, 1, shared_bytes, stream, ctypes.addressof(addresses), 0)
 
 
+def launch_words(function: int, grid: Sequence[int], block: tuple[int, int], stream: int, words: Sequence[int]) -> None:
+    """Launch a function whose arguments all are addresses and 64-bit integers."""
+    count = len(words)
+    values = (ctypes.c_int64 * count)(*words)
+    start = ctypes.addressof(values)
+    addresses = (ctypes.c_void_p * count)(*range(start, start + 8 * count, 8))
+    driver.launchKernel(function, *grid, *block, 1, 0, stream, ctypes.addressof(addresses), 0)
+
+
 def tensor_map(address: int, sizes: Sequence[int], strides: Sequence[int], box: Sequence[int]) -> TensorMap:
     """The map of a tensor of octets: sizes and box with the fastest axis first, strides in bytes of the other axes.
 
@@ -89,7 +111,9 @@ def tensor_map(address: int, sizes: Sequence[int], strides: Sequence[int], box: 
         _ZEROS,
     )
     if status:
-        raise RuntimeError(f"the driver refuses a tensor of sizes {tuple(sizes)} and strides {tuple(strides)}: {status}")
+        raise RuntimeError(
+            f"the driver refuses a tensor of sizes {tuple(sizes)} and strides {tuple(strides)}: {status}"
+        )
     return result
 
 

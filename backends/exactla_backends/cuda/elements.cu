@@ -1,14 +1,109 @@
 /* The kernels that large products spend their time in, for CUDA: operands to residues, and residues to encodings.
  *
  * They do what `device.cl` does, for one format and one number of limbs that are known when they are compiled, with
- * tables as arguments, so that every constant is an operand of an instruction. A launch compiles this text behind the
- * shared headers, with XL_LANES entries a thread, XL_FORMAT (the fields of xl_format), XL_LIMBS, and for results
- * XL_PAIRS and XL_WIDE (1 for encodings of more than 32 bits); see `elements.py`.
+ * tables as arguments, so that every constant is an operand of an instruction. A launch compiles this text for one
+ * XL_TASK, with XL_LANES entries a thread, XL_FORMAT (the fields of xl_format), XL_LIMBS, XL_ROWS_FIRST (1 where rows
+ * are contiguous in memory), and for results XL_PAIRS and XL_WIDE (1 for encodings of more than 32 bits); see
+ * `elements.py`.
  */
+
+#define XL_SCAN 0
+#define XL_RESIDUES 1
+#define XL_ROUND 2
+
+#include "xl_residues.h"
+#include "xl_round.h"
+
+XL_FUNCTION uint64_t xl_word(const uint8_t *from, int32_t octets) {
+    return octets == 8   ? *(const uint64_t *)from
+           : octets == 4 ? *(const uint32_t *)from
+           : octets == 2 ? *(const uint16_t *)from
+                         : *from;
+}
+
+/* ---- ranges of operands ---- */
+
+#if XL_TASK == XL_SCAN
+
+/* An operand, as in xl_conversion, and the cells of its rows: lowest exponents, and highest negated behind them. */
+struct xl_search {
+    const uint8_t *data;
+    int64_t strides[3];
+    int64_t stacks, rows, depth, step; /* entries of a row for each block of threads */
+    int32_t *ranges, *nonfinite;
+};
+
+#define XL_NO_RANGE (1 << 30) /* what cells start as */
+
+struct xl_range {
+    int32_t lowest, minus_highest, nonfinite;
+};
+
+/* Ensures: as `xl_scan` of xl_scan.h, for one entry. */
+XL_FUNCTION void xl_widen(xl_range &range, uint64_t word) {
+    const xl_format f = {XL_FORMAT};
+    if (f.kind == XL_KIND_FLOAT) {
+        const uint64_t fraction = word & xl_ones(f.fraction_bits);
+        const uint32_t field = (uint32_t)(word >> f.fraction_bits & xl_ones(f.exponent_bits));
+        const uint64_t significand = fraction | (uint64_t)(field != 0) << f.fraction_bits;
+        const int32_t exponent = (int32_t)(field != 0 ? field : 1) - (int32_t)(f.bias + f.fraction_bits);
+        if (!xl_is_finite(word, &f))
+            ++range.nonfinite;
+        else if (significand != 0) {
+            const int32_t bottom = exponent + (f.fraction_bits < 31 ? __ffs((int32_t)significand) : __ffsll(significand)) - 1;
+            range.lowest = min(range.lowest, bottom);
+            range.minus_highest = min(range.minus_highest, -(exponent + (int32_t)f.precision));
+        }
+    } else {
+        const uint64_t sign_bit = (uint64_t)(f.kind == XL_KIND_SIGNED) << (8 * f.octets - 1);
+        const int64_t value = (int64_t)((word ^ sign_bit) - sign_bit);
+        const uint64_t magnitude = f.kind == XL_KIND_SIGNED && value < 0 ? (uint64_t)0 - (uint64_t)value : (uint64_t)value;
+        range.lowest = min(range.lowest, 0);
+        range.minus_highest = min(range.minus_highest, __clzll((int64_t)magnitude) - 64);
+    }
+}
+
+XL_FUNCTION void xl_note(const xl_search &s, int64_t stack, int64_t row, const xl_range &range) {
+    int32_t *cell = s.ranges + stack * s.rows + row;
+    if (range.lowest < XL_NO_RANGE) {
+        atomicMin(cell, range.lowest);
+        atomicMin(cell + s.stacks * s.rows, range.minus_highest);
+    }
+    if (range.nonfinite != 0)
+        atomicAdd(s.nonfinite, range.nonfinite);
+}
+
+/* Neighbouring threads take neighbours in memory, along the rows or along the inner dimension. Axis 0 of the grid runs
+ * over rows, axis 1 over parts of the inner dimension. */
+XL_KERNEL xl_cuda_scan(const __grid_constant__ xl_search s) {
+    const int64_t row = (int64_t)blockIdx.x * (XL_ROWS_FIRST ? blockDim.x : blockDim.y) +
+                        (XL_ROWS_FIRST ? threadIdx.x : threadIdx.y);
+    const int64_t part = XL_ROWS_FIRST ? threadIdx.y : threadIdx.x, parts = XL_ROWS_FIRST ? blockDim.y : blockDim.x;
+    const xl_format format = {XL_FORMAT};
+    if (row >= s.rows)
+        return; /* without XL_ROWS_FIRST, whole warps: they share a row */
+    for (int64_t stack = blockIdx.z; stack < s.stacks; stack += gridDim.z)
+        for (int64_t begin = blockIdx.y * s.step; begin < s.depth; begin += gridDim.y * s.step) {
+            const int64_t end = begin + s.step < s.depth ? begin + s.step : s.depth;
+            const uint8_t *from = s.data + stack * s.strides[0] + row * s.strides[1];
+            xl_range range = {XL_NO_RANGE, XL_NO_RANGE, 0};
+#pragma unroll 8
+            for (int64_t k = begin + part; k < end; k += parts)
+                xl_widen(range, xl_word(from + k * s.strides[2], (int32_t)format.octets));
+            if (!XL_ROWS_FIRST) {
+                range.lowest = __reduce_min_sync(0xffffffffu, range.lowest);
+                range.minus_highest = __reduce_min_sync(0xffffffffu, range.minus_highest);
+                range.nonfinite = __reduce_add_sync(0xffffffffu, range.nonfinite);
+            }
+            if (XL_ROWS_FIRST || threadIdx.x == 0)
+                xl_note(s, stack, row, range);
+        }
+}
+#endif
 
 /* ---- operands to residues ---- */
 
-#ifdef XL_ROWS_FIRST
+#if XL_TASK == XL_RESIDUES
 #define XL_TABLE_MODULI 56
 
 /* Residues modulo m of the bytes of the limbs: start + offset + bytes . weights is not negative and below 2**24, so
@@ -33,13 +128,6 @@ struct xl_conversion {
     int8_t *planes;
     int32_t *broken;
 };
-
-XL_FUNCTION uint64_t xl_word(const uint8_t *from, int32_t octets) {
-    return octets == 8   ? *(const uint64_t *)from
-           : octets == 4 ? *(const uint32_t *)from
-           : octets == 2 ? *(const uint16_t *)from
-                         : *from;
-}
 
 /* Ensures: entries of a row from `from` on; 0 from place `count` on. */
 XL_FUNCTION void xl_words(uint64_t words[XL_LANES], const uint8_t *from, int64_t stride, int64_t count, int32_t octets) {
@@ -163,7 +251,7 @@ XL_KERNEL xl_cuda_residues8(const __grid_constant__ xl_conversion c, const __gri
 
 /* ---- residues to encodings ---- */
 
-#ifdef XL_PAIRS
+#if XL_TASK == XL_ROUND
 
 #if XL_WIDE
 typedef uint64_t xl_encoding;
@@ -187,9 +275,9 @@ struct xl_crt_pairs {
 struct xl_results8 {
     const uint8_t *residues;
     int64_t pairs, moduli, rows, columns, stride;
-    const int64_t *row_exponents, *column_exponents; /* of the first pair's matrices */
-    const int32_t *left, *right;                     /* the matrices of each pair */
-    int64_t row_exponents_stride, column_exponents_stride, shift;
+    const int64_t *row_exponents, *column_exponents;
+    const int64_t *starts; /* [2, pairs]: where the exponents of each pair's matrices begin */
+    int64_t shift;
     uint8_t *encodings[2];
     int64_t roundings[2]; /* the second is -1 where there is one direction */
 };
@@ -355,8 +443,8 @@ XL_KERNEL xl_cuda_round8(const __grid_constant__ xl_results8 r, const __grid_con
     for (int64_t pair = blockIdx.z; pair < r.pairs; pair += gridDim.z)
         for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < r.rows;
              row += (int64_t)gridDim.y * blockDim.y) {
-            const int64_t *columns = r.column_exponents + r.right[pair] * r.column_exponents_stride + first;
-            const int64_t exponent = r.row_exponents[r.left[pair] * r.row_exponents_stride + row] + r.shift;
+            const int64_t *columns = r.column_exponents + r.starts[r.pairs + pair] + first;
+            const int64_t exponent = r.row_exponents[r.starts[pair] + row] + r.shift;
             uint32_t limbs[XL_LIMBS][4];
             xl_rounded8 rounded[4];
             xl_integers8(limbs, r.residues + (pair * r.moduli * r.rows + row) * r.stride + first, r.rows * r.stride,

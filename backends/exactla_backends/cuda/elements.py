@@ -17,8 +17,14 @@ from exactla_backends.kernels.text import flattened
 MODULI = 56
 """Rows of the table of residues: more than there are bases of moduli up to 256."""
 
+MOST_LIMBS = 12
+"""Limbs of the largest integers that become residues."""
+
 LANES = 16
 """Entries that a thread turns into residues."""
+
+SCAN_LEAST, SCAN_BLOCKS = 256, 4096
+"""Entries of a row that are worth a block of threads, and blocks that keep any device busy."""
 
 _GRID = 65535
 _I64, _Address = ctypes.c_int64, ctypes.c_void_p
@@ -40,10 +46,20 @@ class _Results(ctypes.Structure):
     _fields_ = (
         ("residues", _Address),
         *((name, _I64) for name in ("pairs", "moduli", "rows", "columns", "stride")),
-        *((name, _Address) for name in ("row_exponents", "column_exponents", "left", "right")),
-        *((name, _I64) for name in ("row_exponents_stride", "column_exponents_stride", "shift")),
+        *((name, _Address) for name in ("row_exponents", "column_exponents", "starts")),
+        ("shift", _I64),
         ("encodings", _Address * 2),
         ("roundings", _I64 * 2),
+    )
+
+
+class _Search(ctypes.Structure):
+    _fields_ = (
+        ("data", _Address),
+        ("strides", _I64 * 3),
+        *((name, _I64) for name in ("stacks", "rows", "depth", "step")),
+        ("ranges", _Address),
+        ("nonfinite", _Address),
     )
 
 
@@ -56,10 +72,22 @@ class Place:
     stream: int
 
 
+def scan(place: Place, format: Format, fields: dict[str, Any]) -> None:
+    """Ranges of rows, and the number of entries that are not finite; fields of xl_search without `step`."""
+    job = _Search(**fields)
+    rows_first = _rows_first(job)
+    block = (32, 8)
+    rows = -(-job.rows // block[0 if rows_first else 1])
+    parts = max(1, min(-(-job.depth // SCAN_LEAST), SCAN_BLOCKS // max(rows * job.stacks, 1)))
+    job.step = -(-job.depth // parts)
+    function = driver.kernel(*_scan_source(format, rows_first), place.target, place.device)
+    driver.launch(function, (rows, parts, min(job.stacks, _GRID)), block, place.stream, (job,))
+
+
 def residues8(place: Place, format: Format, base: ResidueBase, limbs: int, fields: dict[str, Any]) -> None:
     """Residues of an operand of integers of `limbs` limbs; `fields` are those of xl_conversion."""
     job = _Conversion(**fields)
-    rows_first = abs(job.strides[1]) < abs(job.strides[2]) and job.rows > 1
+    rows_first = _rows_first(job)
     function = driver.kernel(*_residues_source(format, limbs, rows_first), place.target, place.device)
     block = (32, 8 if rows_first else 4)
     across = job.rows if rows_first else job.padded // LANES
@@ -82,24 +110,33 @@ def round8(place: Place, format: Format, base: ResidueBase, fields: dict[str, An
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _residues_source(format: Format, limbs: int, rows_first: bool) -> tuple[str, str, tuple[str, ...]]:
-    options = (f"-DXL_LANES={LANES}", f"-DXL_LIMBS={limbs}", f"-DXL_ROWS_FIRST={int(rows_first)}", _fields(format))
-    return text(), "xl_cuda_residues8", options
+def _rows_first(job: _Search | _Conversion) -> bool:
+    """Whether neighbours along the rows are nearer in memory than those along the inner dimension."""
+    return job.rows > 1 and abs(job.strides[1]) < abs(job.strides[2])
+
+
+Source = tuple[str, str, tuple[str, ...]]
+"""A text, the kernel in it, and options of the compiler."""
 
 
 @cache
-def _round_source(format: Format, limbs: int, pairs: int) -> tuple[str, str, tuple[str, ...]]:
-    is_wide = int(format.bits > 32)
-    options = ("-DXL_LANES=1", f"-DXL_LIMBS={limbs}", f"-DXL_PAIRS={pairs}", f"-DXL_WIDE={is_wide}", _fields(format))
-    return text(), "xl_cuda_round8", options
+def _scan_source(format: Format, rows_first: bool) -> Source:
+    return _source("xl_cuda_scan", format, TASK=0, LANES=1, ROWS_FIRST=int(rows_first))
 
 
 @cache
-def text() -> str:
-    """The shared headers, and `elements.cu` behind them."""
-    headers = "".join(flattened(name) for name in ("xl_residues.h", "xl_round.h"))
-    return headers + Path(__file__).with_name("elements.cu").read_text(encoding="utf-8")
+def _residues_source(format: Format, limbs: int, rows_first: bool) -> Source:
+    return _source("xl_cuda_residues8", format, TASK=1, LANES=LANES, LIMBS=limbs, ROWS_FIRST=int(rows_first))
+
+
+@cache
+def _round_source(format: Format, limbs: int, pairs: int) -> Source:
+    return _source("xl_cuda_round8", format, TASK=2, LANES=1, LIMBS=limbs, PAIRS=pairs, WIDE=int(format.bits > 32))
+
+
+def _source(kernel: str, format: Format, **constants: int) -> Source:
+    text = flattened(Path(__file__).with_name("elements.cu"))
+    return text, kernel, (*(f"-DXL_{name}={value}" for name, value in constants.items()), _fields(format))
 
 
 def _fields(format: Format) -> str:

@@ -216,18 +216,23 @@ class DeviceBackend:
         return [_scanned(side, next(seen), [next(seen) for _ in side]) for side in found]
 
     def _scan_side(self, side: Sequence[Operand], cells: Memory, cell: int, ranges_at: int) -> list[Operand]:
-        stacks, rows, depth = side[0].shape
-        step = min(padded(depth, self._device.lanes), SCAN_STEP)
+        stacks, rows, _ = side[0].shape
         for number, operand in enumerate(side):
-            self._launch(
-                "scan",
-                (-(-step // self._device.lanes), rows, stacks),
-                (operand.buffer.memory, self._description(operand), step, cells, ranges_at, cell + 1 + number),
-            )
+            self._scan_operand(operand, cells, ranges_at, cell + 1 + number)
         exponents = self._device.allocate(16 * stacks * rows)
         self._launch("exponents", (stacks * rows, 1, 1), (cells, ranges_at, stacks * rows, cell, exponents))
         low, high = _both_rows(exponents, stacks, rows)
         return [replace(operand, exponents=low, tops=high) for operand in side]
+
+    def _scan_operand(self, operand: Operand, cells: Memory, ranges_at: int, nonfinite_at: int) -> None:
+        """Widen the ranges of an operand's rows, which begin at one cell, and count in another."""
+        stacks, rows, depth = operand.shape
+        step = min(padded(depth, self._device.lanes), SCAN_STEP)
+        self._launch(
+            "scan",
+            (-(-step // self._device.lanes), rows, stacks),
+            (operand.buffer.memory, self._description(operand), step, cells, ranges_at, nonfinite_at),
+        )
 
     def first_nonfinite(self, operand: Operand) -> int:
         if not isinstance(operand.format, FloatFormat):

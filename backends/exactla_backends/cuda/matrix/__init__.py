@@ -1,0 +1,1 @@
+"""Residue products on the tensor cores of CUDA devices."""

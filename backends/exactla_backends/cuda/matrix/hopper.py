@@ -13,13 +13,16 @@ BLOCK = (384, 1)
 SEGMENT = {1: 512, 2: 128}
 """Blocks of DEPTH whose products are summed at a time, with one digit or two: sums stay below 2**31."""
 
-_SHARED_BYTES = 226 << 10
+SHARED_BYTES = 226 << 10
 
 
 class _Problem(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_int32) for name in ("rows", "columns", "depth", "pairs", "moduli", "segment")),
-        *((name, ctypes.c_void_p) for name in ("left", "right", "constants", "result")),
+        *(
+            (name, ctypes.c_int32)
+            for name in ("rows", "columns", "depth", "pairs", "moduli", "segment", "sign", "keep")
+        ),
+        *((name, ctypes.c_void_p) for name in ("places", "constants", "result")),
         ("row_stride", ctypes.c_int64),
     )
 
@@ -34,47 +37,63 @@ class Planes:
     depth: int
 
 
-def multiply(
-    left: Planes,
-    right: Planes,
-    pairs: tuple[int, int, int],
-    moduli: int,
-    digits: int,
-    constants: int,
-    result: tuple[int, int],
-    place: tuple[int, int, int],
-) -> None:
+@dataclass(frozen=True)
+class Task:
+    """A product of pairs of matrices, for all moduli.
+
+    Attributes
+    ----------
+    places : int
+        Address of int64 [2, pairs]: the left and the right matrix of each pair.
+    digits : int
+        1, or 2 where planes 2 p and 2 p + 1 are the high and the low digit of residues modulo m_p.
+    constants : int
+        Address of int32 [moduli, 4]: m, round(2**32 / m), 256 mod m centred, and one that is not used.
+    sign, add : int, bool
+        With `add` the result becomes old + sign * product.
+    """
+
+    pairs: int
+    places: int
+    moduli: int
+    digits: int
+    constants: int
+    sign: int
+    add: bool
+
+
+def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], place: tuple[int, int, int]) -> None:
     """Residues of left @ right.T for each pair of matrices and each modulus.
 
     Parameters
     ----------
     left, right : Planes
-        [stacks * moduli * digits, rows, depth], of equal depth, a multiple of DEPTH.
-    pairs : tuple
-        Number of pairs, and addresses of the int32 numbers of their left and right matrices.
-    constants : int
-        Address of int32 [moduli, 4]: m, round(2**32 / m), 256 mod m centred, 0.
+        [stacks * moduli * digits, rows, depth], of equal depth, a positive multiple of DEPTH.
+    task : Task
     result : tuple
-        Address of [pairs, moduli, left.rows, stride] octets, or with two digits int16; and the stride, a multiple of 16.
+        Address of [pairs, moduli, left.rows, stride] octets, or with two digits int16; and the stride, in 16s.
     place : tuple
         Device, its number of multiprocessors, and the stream.
     """
     device, processors, stream = place
     columns = 256 if right.rows > 128 else 128 if right.rows > 64 else 64
-    segment = SEGMENT[digits]
-    is_segmented = digits == 2 or left.depth > segment * DEPTH
-    function = _function(columns, digits, is_segmented, device)
+    segment = SEGMENT[task.digits]
+    # a first product has no sign of its own: it is taken as added to nothing
+    is_signed = task.add or task.sign < 0
+    is_segmented = task.digits == 2 or left.depth > segment * DEPTH
+    variant = Variant(columns, task.digits, is_segmented, is_signed)
     problem = _Problem(
-        left.rows, right.rows, left.depth, pairs[0], moduli, segment, pairs[1], pairs[2], constants, *result
+        *(left.rows, right.rows, left.depth, task.pairs, task.moduli, segment, task.sign, int(task.add)),
+        *(task.places, task.constants, *result),
     )
-    tiles = -(-left.rows // ROWS) * -(-right.rows // columns) * moduli * pairs[0]
+    tiles = -(-left.rows // ROWS) * -(-right.rows // columns) * task.moduli * task.pairs
     driver.launch(
-        function,
+        driver.kernel(*source(variant), "sm_90a", device, SHARED_BYTES),
         (min(tiles, processors), 1, 1),
         BLOCK,
         stream,
         (_map(left, ROWS), _map(right, columns), problem),
-        _SHARED_BYTES,
+        SHARED_BYTES,
     )
 
 
@@ -84,19 +103,30 @@ def _map(planes: Planes, rows: int) -> TensorMap:
     return driver.tensor_map(planes.address, sizes, (planes.depth, planes.rows * planes.depth), (DEPTH, rows, 1))
 
 
-def _function(columns: int, digits: int, is_segmented: bool, device: int) -> int:
-    text, options = source(columns, digits, is_segmented)
-    return driver.kernel(text, "xl_residue_product", options, "sm_90a", device, _SHARED_BYTES)
+@dataclass(frozen=True)
+class Variant:
+    """What the kernel is compiled for."""
+
+    columns: int
+    digits: int
+    is_segmented: bool
+    is_signed: bool
 
 
 @cache
-def source(columns: int, digits: int, is_segmented: bool) -> tuple[str, tuple[str, ...]]:
-    """The kernel's text and the compiler's options."""
-    stages = (_SHARED_BYTES - 1024) // ((ROWS + columns) * DEPTH)
+def source(variant: Variant) -> tuple[str, str, tuple[str, ...]]:
+    """The kernel's text, its name, and the compiler's options."""
+    columns = variant.columns
+    constants = {
+        "COLUMNS": columns,
+        "DIGITS": variant.digits,
+        "SEGMENTED": int(variant.is_segmented),
+        "ADD": int(variant.is_signed),
+        "STAGES": (SHARED_BYTES - 1024) // ((ROWS + columns) * DEPTH),
+    }
     text = Path(__file__).with_name("int8_sm90.cu").read_text(encoding="utf-8")
-    defines = {"COLUMNS": columns, "DIGITS": digits, "SEGMENTED": int(is_segmented), "STAGES": stages}
-    options = tuple(f"-DXL_{name}={value}" for name, value in defines.items())
-    return f"#define XL_PRODUCT {_product(columns)}\n{text}", options
+    options = tuple(f"-DXL_{name}={value}" for name, value in constants.items())
+    return f"#define XL_PRODUCT {_product(columns)}\n{text}", "xl_residue_product", options
 
 
 def _product(columns: int) -> str:

@@ -5,7 +5,7 @@
  * segments of the inner dimension sums are reduced modulo m in their registers: so sums of any length are exact, and
  * residues of two digits (residue = 256 high + low) take their four products one after the other, as Horner's rule has
  * it. A launch compiles this text with XL_COLUMNS (tile columns: 64, 128 or 256), XL_DIGITS (1 or 2), XL_SEGMENTED (0
- * where there is one segment, else 1), XL_STAGES and XL_PRODUCT, the instruction's text; see `hopper.py`.
+ * where there is one segment, else 1), XL_ADD (1 to add to earlier results), XL_STAGES and XL_PRODUCT, the instruction's text; see `hopper.py`.
  */
 typedef signed char int8_t;
 typedef short int16_t;
@@ -36,7 +36,8 @@ struct alignas(64) xl_tensor_map {
 struct xl_problem {
     int32_t rows, columns, depth, pairs, moduli;
     int32_t segment; /* blocks of XL_DEPTH whose products are summed before they are reduced */
-    const int32_t *left, *right;   /* the matrices of each pair */
+    int32_t sign, keep; /* with XL_ADD: results become keep * result + sign * product */
+    const int64_t *places;         /* [2, pairs]: the left and the right matrix of each pair */
     const int32_t *constants;      /* (m, round(2**32 / m), 256 mod m, 0) for each modulus */
     uint8_t *result;               /* [pairs, moduli, rows, row_stride]: octets, or with two digits words of 16 bits */
     int64_t row_stride;            /* in entries */
@@ -117,6 +118,25 @@ XL_INLINE int32_t xl_centre(int32_t sum, xl_modulus m) {
     const int32_t remainder = sum - __mulhi(sum, m.inverse) * m.modulus;
     return remainder >= (m.modulus + 1) >> 1 ? remainder - m.modulus : remainder;
 }
+
+#if XL_ADD
+/* Ensures: d = keep * what the results were + sign * d, centred. */
+XL_INLINE void xl_add(const xl_problem &p, int64_t plane, int32_t row, int32_t column, xl_modulus m,
+                      int32_t (&d)[XL_SUMS]) {
+    const int32_t q = threadIdx.x & 3, upper = (m.modulus + 1) >> 1, lower = -(m.modulus >> 1);
+#pragma unroll
+    for (int32_t i = 0; i < XL_SUMS; ++i) {
+        const int32_t at_row = row + 8 * (i >> 1 & 1), at = column + 8 * (i >> 2) + 2 * q + (i & 1);
+        const int64_t entry = (plane * p.rows + at_row) * p.row_stride + at;
+        const bool inside = p.keep && at_row < p.rows && at < p.row_stride;
+        const int32_t old = !inside          ? 0
+                            : XL_DIGITS == 1 ? ((const int8_t *)p.result)[entry]
+                                             : ((const int16_t *)p.result)[entry];
+        const int32_t sum = old + p.sign * d[i];
+        d[i] = sum >= upper ? sum - m.modulus : sum < lower ? sum + m.modulus : sum;
+    }
+}
+#endif
 
 /* Four lanes of a row hold two of eight octets in each of four blocks; lane q gets the eight octets of block q. */
 XL_INLINE uint64_t xl_exchange(uint32_t blocks01, uint32_t blocks23, int32_t q) {
@@ -208,8 +228,8 @@ XL_INLINE void xl_produce(const xl_problem &p, const xl_tensor_map *left, const 
     xl_ring ring = {0, 0};
     for (int64_t index = blockIdx.x; index < count; index += gridDim.x) {
         const xl_place at = xl_place_of(p, index);
-        const int32_t left_plane = (p.left[at.pair] * p.moduli + at.modulus) * XL_DIGITS;
-        const int32_t right_plane = (p.right[at.pair] * p.moduli + at.modulus) * XL_DIGITS;
+        const int32_t left_plane = ((int32_t)p.places[at.pair] * p.moduli + at.modulus) * XL_DIGITS;
+        const int32_t right_plane = ((int32_t)p.places[p.pairs + at.pair] * p.moduli + at.modulus) * XL_DIGITS;
         for (int32_t product = 0; product < XL_PRODUCTS; ++product)
             for (int32_t k = 0; k < p.depth; k += XL_DEPTH) {
                 const uint32_t tile = tiles + ring.stage * XL_STAGE_BYTES, barrier = full + 8 * ring.stage;
@@ -272,11 +292,15 @@ XL_INLINE void xl_consume(const xl_problem &p, uint32_t tiles, uint32_t full, ui
                 if (speaks && XL_PENDING)
                     xl_barrier_arrive(empty + 8 * last);
             }
+        const int64_t plane = (int64_t)at.pair * p.moduli + at.modulus;
+        const int32_t row = at.row + 64 * warpgroup + 16 * (thread >> 5) + ((thread & 31) >> 2);
 #pragma unroll
         for (int32_t i = 0; i < XL_SUMS; ++i)
             d[i] = xl_centre(d[i], m);
-        xl_store(p, (int64_t)at.pair * p.moduli + at.modulus,
-                 at.row + 64 * warpgroup + 16 * (thread >> 5) + ((thread & 31) >> 2), at.column, d);
+#if XL_ADD
+        xl_add(p, plane, row, at.column, m, d);
+#endif
+        xl_store(p, plane, row, at.column, d);
     }
 }
 

@@ -1,0 +1,95 @@
+"""CUDA devices through CuPy: memory of its pool, the current stream, and kernels compiled by NVRTC."""
+
+import ctypes
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+
+from exactla.libraries.base import Source
+from exactla_backends.cuda import driver
+from exactla_backends.device.device import HostArray, Layout, Memory
+from exactla_backends.kernels.text import kernel_text
+
+THREADS, GRID_LIMIT = 256, 65535
+
+
+class CudaDevice:
+    """See `exactla_backends.device.device.Device`. The place is a device with its current stream.
+
+    Memory is CuPy's: what is let go is used again by later work of the same stream only.
+    """
+
+    lanes = 4
+    fixed_limbs = 12
+
+    def scope(self, like: Source) -> AbstractContextManager[None]:
+        return nullcontext() if like.device_kind == "cpu" else like.library.scope(like)
+
+    def place(self) -> Hashable:
+        return self.number, self.stream
+
+    @property
+    def number(self) -> int:
+        """The current device."""
+        return int(cupy.cuda.runtime.getDevice())
+
+    @property
+    def stream(self) -> int:
+        """The current stream of the current device."""
+        return int(cupy.cuda.get_current_stream().ptr)
+
+    def allocate(self, size: int) -> Memory:
+        return cupy.cuda.alloc(max(size, 1))
+
+    def clear(self, memory: Memory) -> None:
+        """Fill a memory with zeros."""
+        memory.memset_async(0, memory.mem.size - (memory.ptr - memory.mem.ptr))
+
+    def upload(self, array: HostArray) -> Memory:
+        memory = self.allocate(array.nbytes)
+        if array.nbytes:
+            # pageable memory: the call returns once the bytes are on their way in a buffer of the driver
+            memory.copy_from_host_async(ctypes.c_void_p(array.ctypes.data), array.nbytes)
+        return memory
+
+    def layout(self, array: Any) -> Layout:
+        return Layout(array.data, 0, array.shape, array.strides)
+
+    def contiguous(self, array: Any) -> Any:
+        return cupy.ascontiguousarray(array)
+
+    def array(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Any:
+        return cupy.ndarray(shape, dtype, memptr=memory)
+
+    def download(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> HostArray:
+        found = np.empty(shape, dtype)
+        if found.nbytes:
+            memory.copy_to_host_async(ctypes.c_void_p(found.ctypes.data), found.nbytes)
+            cupy.cuda.get_current_stream().synchronize()
+        return found
+
+    def launch(
+        self, kernel: str, constants: Mapping[str, int], grid: tuple[int, int, int], arguments: Sequence[Memory | int]
+    ) -> None:
+        number = self.number
+        function = _kernel(kernel, tuple(sorted(constants.items())), number)
+        x, y, z = grid
+        width = min(THREADS, 1 << (x - 1).bit_length())
+        height = THREADS // width
+        blocks = (-(-x // width), min(-(-y // height), GRID_LIMIT), min(z, GRID_LIMIT))
+        words = [value if isinstance(value, int) else value.ptr for value in arguments]
+        driver.launch_words(function, blocks, (width, height), self.stream, words)
+
+    def free_bytes(self) -> int:
+        pool = cupy.get_default_memory_pool()
+        return int(cupy.cuda.Device().mem_info[0] + pool.free_bytes())
+
+
+@cache
+def _kernel(kernel: str, constants: tuple[tuple[str, int], ...], device: int) -> int:
+    options = tuple(f"-D{name}={value}" for name, value in constants)
+    return driver.kernel(kernel_text(kernel), f"xl_kernel_{kernel}", options, driver.target(device), device)

@@ -1,0 +1,140 @@
+"""Residue products by cuBLAS: byte or half-precision products of all moduli in one call, then a kernel that reduces.
+
+Serves every device that CuPy supports; the sums pass through memory.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from cupy.cuda import device as handles
+from cupy_backends.cuda.libs import cublas
+
+from exactla_backends.cuda import driver
+from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.device.device import Memory
+
+_TRANSPOSED, _AS_IT_IS, _DEFAULT = 1, 0, -1
+_R_32F, _R_16F, _R_8I, _R_32I = 0, 2, 3, 10
+_COMPUTE_32F, _COMPUTE_32I = 68, 72
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How cuBLAS multiplies: types of entries and sums, and the longest inner dimension whose sums are exact."""
+
+    entry: int
+    sum: int
+    compute: int
+    entry_bytes: int
+    depth: int
+    scalar: type
+    sum_name: str
+
+
+KINDS = {
+    "int8": Kind(_R_8I, _R_32I, _COMPUTE_32I, 1, 1 << 16, np.int32, "int32_t"),
+    "fp16": Kind(_R_16F, _R_32F, _COMPUTE_32F, 2, 1 << 10, np.float32, "float"),
+}
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Planes [moduli * digits, rows, depth] of one matrix, at an address; `depth` octets a row."""
+
+    address: int
+    rows: int
+    depth: int
+
+
+WEIGHTS = (3, 2, 0)
+"""Columns of the constants for products of two high digits, of a high and a low one, and of two low ones."""
+
+
+class Blas:
+    """Products of one pair of matrices at a time."""
+
+    def __init__(self, device: CudaDevice, kind: Kind) -> None:
+        self._device = device
+        self._kind = kind
+
+    @property
+    def entry_bytes(self) -> int:
+        """Bytes of an entry."""
+        return self._kind.entry_bytes
+
+    def sums_bytes(self, moduli: int, rows: int, columns: int) -> int:
+        """Workspace of a product."""
+        return 4 * moduli * rows * columns
+
+    def entries(self, planes: Memory, count: int) -> Memory:
+        """Residues as entries of this kind."""
+        if self._kind.entry_bytes == 1:
+            return planes
+        entries = self._device.allocate(2 * count)
+        function = self._function("xl_halves", 1)
+        blocks = (min(-(-count // 256), 1 << 20), 1, 1)
+        driver.launch_words(function, blocks, (256, 1), self._device.stream, (planes.ptr, count, entries.ptr))
+        return entries
+
+    def multiply(
+        self,
+        left: Matrices,
+        right: Matrices,
+        moduli: int,
+        digits: int,
+        constants: int,
+        result: tuple[int, int],
+        sign: int,
+        add: bool,
+    ) -> None:
+        """result = sign * left @ right.T, added to what is there with `add`; at an address, with a row stride."""
+        sums = self._device.allocate(self.sums_bytes(moduli, left.rows, right.rows))
+        reduce = self._function("xl_reduce", digits)
+        blocks = (-(-right.rows // 64), min(-(-moduli * left.rows // 4), 65535), 1)
+        keep = int(add)
+        for high, low in ((i, j) for i in range(digits) for j in range(digits)):
+            weight = 0 if digits == 1 else WEIGHTS[high + low]
+            for start in range(0, left.depth, self._kind.depth):
+                depth = min(self._kind.depth, left.depth - start)
+                self._sums(left, right, moduli, digits, (high, low), (start, depth), sums.ptr)
+                words = (sums.ptr, moduli, left.rows, right.rows, result[1], constants, weight, sign, keep, result[0])
+                driver.launch_words(reduce, blocks, (64, 4), self._device.stream, words)
+                keep = 1
+
+    def _sums(
+        self,
+        left: Matrices,
+        right: Matrices,
+        moduli: int,
+        digits: int,
+        digit: tuple[int, int],
+        part: tuple[int, int],
+        sums: int,
+    ) -> None:
+        """Sums [moduli, left.rows, right.rows] over a part of the inner dimension, for one digit of either side."""
+        kind, (start, depth) = self._kind, part
+        one, zero = np.array(1, kind.scalar), np.array(0, kind.scalar)
+        starts = []
+        for side, which in zip((left, right), digit, strict=True):
+            starts.append(side.address + kind.entry_bytes * (which * side.rows * side.depth + start))
+        handle = handles.get_cublas_handle()
+        cublas.setStream(handle, self._device.stream)
+        # in columns: the transpose of right times left
+        cublas.gemmStridedBatchedEx(
+            *(handle, _TRANSPOSED, _AS_IT_IS, right.rows, left.rows, depth, one.ctypes.data),
+            *(starts[1], kind.entry, right.depth, digits * right.rows * right.depth),
+            *(starts[0], kind.entry, left.depth, digits * left.rows * left.depth),
+            *(zero.ctypes.data, sums, kind.sum, right.rows, left.rows * right.rows, moduli, kind.compute, _DEFAULT),
+        )
+
+    def _function(self, name: str, digits: int) -> int:
+        number = self._device.number
+        options = (f"-DXL_SUM={self._kind.sum_name}", f"-DXL_DIGITS={digits}")
+        return driver.kernel(_text(), name, options, driver.target(number), number)
+
+
+@cache
+def _text() -> str:
+    return Path(__file__).with_name("reduce.cu").read_text(encoding="utf-8")

@@ -1,0 +1,104 @@
+"""The matrix units of a CUDA device, behind the interface of all devices: which product serves which engine."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla.backend import Engine, Pairs, Tile
+from exactla.core.moduli import ResidueBase
+from exactla_backends.cuda import driver
+from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.matrix import hopper
+from exactla_backends.cuda.matrix.blas import KINDS, Blas, Matrices
+from exactla_backends.device.constants import Constants
+from exactla_backends.device.planes import OperandPlanes, ResultPlanes, Term, octets_of, padded
+
+HOPPER = (9, 0)
+
+
+class CudaMatrix:
+    """See `exactla_backends.device.matrix.Matrix`."""
+
+    engines: tuple[Engine, ...] = (Engine("int8", 31, (256, 65280)), Engine("fp16", 24, (256, 65280)))
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._device = device
+        self._constant = Constants(device)
+        self._blas = {name: Blas(device, kind) for name, kind in KINDS.items()}
+
+    def multiply(self, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, engine: Engine) -> ResultPlanes:
+        left, right = terms[0][1:]
+        shape = (len(pairs[0]), left.rows, right.rows)
+        octets, moduli = octets_of(base), len(base.moduli)
+        stride = padded(right.rows, 16)
+        result = ResultPlanes(
+            self._device.allocate(shape[0] * moduli * left.rows * stride * octets), octets, moduli, shape
+        )
+        if left.depth == 0:
+            self._device.clear(result.memory)
+        elif self._is_hopper() and engine.name == "int8":
+            self._by_hopper(terms, pairs, base, result)
+        else:
+            self._by_blas(self._blas[engine.name], terms, pairs, base, result)
+        return result
+
+    def _is_hopper(self) -> bool:
+        return driver.architecture(self._device.number) == HOPPER
+
+    def _by_hopper(self, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, result: ResultPlanes) -> None:
+        number = self._device.number
+        place = number, driver.processors(number), self._device.stream
+        places, constants = self._constant(np.array(pairs, np.int64)), self._constant(_constants(base))
+        for term, (sign, a, b) in enumerate(terms):
+            hopper.multiply(
+                _planes(a),
+                _planes(b),
+                hopper.Task(len(pairs[0]), places.ptr, result.moduli, result.octets, constants.ptr, sign, add=term > 0),
+                (result.memory.ptr, result.padded_columns),
+                place,
+            )
+
+    def _by_blas(
+        self, blas: Blas, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, result: ResultPlanes
+    ) -> None:
+        constants = self._constant(_constants(base)).ptr
+        moduli, digits = result.moduli, result.octets
+        size = result.moduli * result.shape[1] * result.padded_columns * result.octets
+        for term, (sign, a, b) in enumerate(terms):
+            sides = [(x, blas.entries(x.memory, x.stacks * x.planes * x.rows * x.depth)) for x in (a, b)]
+            for pair, index in enumerate(zip(*pairs, strict=True)):
+                matrices = [
+                    Matrices(memory.ptr + blas.entry_bytes * i * x.planes * x.rows * x.depth, x.rows, x.depth)
+                    for (x, memory), i in zip(sides, index, strict=True)
+                ]
+                target = result.memory.ptr + pair * size, result.padded_columns
+                blas.multiply(*matrices, moduli, digits, constants, target, sign, term > 0)
+
+    def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
+        if self._is_hopper() and engine.name == "int8":
+            return 0
+        planes = len(base.moduli) * octets_of(base)
+        sums = self._blas[engine.name].sums_bytes(len(base.moduli), tile.rows, tile.columns)
+        copies = (
+            2 * planes * (tile.left_stacks * tile.rows + tile.right_stacks * tile.columns) * padded(tile.depth, 128)
+        )
+        return sums + (copies if engine.name == "fp16" else 0)
+
+
+def _planes(x: OperandPlanes) -> hopper.Planes:
+    return hopper.Planes(x.memory.ptr, x.stacks * x.planes, x.rows, x.depth)
+
+
+@cache
+def _constants(base: ResidueBase) -> NDArray[np.int32]:
+    """m, round(2**32 / m), and 256 and 65536 modulo m, centred, for each modulus."""
+    rows = [[m, ((1 << 32) + m // 2) // m, _centred(1 << 8, m), _centred(1 << 16, m)] for m in base.moduli]
+    table = np.array(rows, np.int32)
+    table.setflags(write=False)
+    return table
+
+
+def _centred(value: int, m: int) -> int:
+    return (value + m // 2) % m - m // 2
