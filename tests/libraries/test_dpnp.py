@@ -50,30 +50,6 @@ def test_devices_without_double_precision() -> None:
         source.library.check_result(FLOAT64, source)
 
 
-@pytest.mark.parametrize("name", ["float32", "complex64", "int16", "bool"])
-def test_entries_stay_on_the_queue(name: str) -> None:
-    original = (np.arange(24).reshape(2, 3, 4) % 7).astype(name)
-    base = dpnp.asarray(original, sycl_queue=dpctl.SyclQueue())
-    for view in (
-        lambda x: x,
-        lambda x: x[:, 1],
-        lambda x: x[..., ::2],
-        lambda x: x[1:, :2, 1:3],
-        lambda x: x.mT,
-        lambda x: x[::-1, ...],
-        lambda x: x[:0],
-        lambda x: x[0, 0, 0],
-    ):
-        source = read(view(base), "a")
-        for part in ("real", "imag")[: 1 + source.complex]:
-            with source.library.scope(source):
-                seen = source.library.device_encodings(source, part)  # type: ignore[arg-type]
-            assert (type(seen), seen.sycl_queue) == (type(base.get_array()), base.sycl_queue)
-            assert seen.usm_data.__sycl_usm_array_interface__ == base.get_array().usm_data.__sycl_usm_array_interface__
-            expected = source.library.host_encodings(source, part)  # type: ignore[arg-type]
-            np.testing.assert_array_equal(dpnp.asnumpy(dpnp.asarray(seen)), expected, strict=True)
-
-
 def test_results_take_over_what_the_device_computed() -> None:
     queue = dpctl.SyclQueue()
     like = read(dpnp.ones(2, dtype="float32", sycl_queue=queue), "a")
