@@ -53,20 +53,57 @@ class ArrayAPIStrict(ArrayLibrary):
     dtypes = _COMMON
 
 
+class Cupy(ArrayLibrary):
+    name = "cupy"
+
+    def missing(self) -> str | None:
+        try:
+            self.module.zeros(1)
+        except Exception as error:  # CuPy has its own classes for a machine without a device
+            return f"{type(error).__name__}: {error}"
+        return None
+
+    def make(self, array: Any) -> Any:
+        # CuPy makes arrays of fewer types than it views
+        if array.dtype.name in FORMATS:
+            return self.module.asarray(array.view(f"u{array.itemsize}")).view(array.dtype)
+        return self.module.asarray(array)
+
+    def host(self, array: Any) -> Any:
+        assert type(array) is self.module.ndarray
+        if array.dtype.name in FORMATS:
+            return self.module.asnumpy(array.view(f"u{array.itemsize}")).view(array.dtype)
+        return self.module.asnumpy(array)
+
+
 class Jax(ArrayLibrary):
+    """JAX on the host, whatever devices it prefers."""
+
     name = "jax"
+    platform = "cpu"
+
+    def missing(self) -> str | None:
+        try:
+            self.module.devices(self.platform)
+        except RuntimeError as error:
+            return str(error)
+        return None
 
     def scope(self) -> AbstractContextManager[Any]:
         return self.module.enable_x64(True)  # type: ignore[no-any-return]
 
     def make(self, array: Any) -> Any:
-        return self.module.device_put(array)
+        return self.module.device_put(array, self.module.devices(self.platform)[0])
 
     def kind(self) -> type:
         return self.module.Array  # type: ignore[no-any-return]
 
     def device(self, array: Any) -> Any:
         return array.devices()
+
+
+class JaxCuda(Jax):
+    platform = "cuda"
 
 
 class Torch(ArrayLibrary):
@@ -92,6 +129,18 @@ class Torch(ArrayLibrary):
         return array.view(getattr(self.module, signed)).numpy().view(FORMATS[name].dtype)
 
 
+class TorchCuda(Torch):
+    def missing(self) -> str | None:
+        return None if self.module.cuda.is_available() else "torch finds no CUDA device"
+
+    def make(self, array: Any) -> Any:
+        return super().make(array).cuda()
+
+    def host(self, array: Any) -> Any:
+        assert array.is_cuda
+        return super().host(array.cpu())
+
+
 class Dpnp(ArrayLibrary):
     name = "dpnp"
     dtypes = ("float32", "complex64", *INTEGER_NAMES)
@@ -108,7 +157,12 @@ class Dpnp(ArrayLibrary):
         return self.module.asnumpy(array)
 
 
-KINDS: dict[str, type[ArrayLibrary]] = {c.name: c for c in (ArrayLibrary, ArrayAPIStrict, Torch, Jax, Dpnp)}
+KINDS: dict[str, type[ArrayLibrary]] = {
+    **{c.name: c for c in (ArrayLibrary, ArrayAPIStrict, Torch, Jax, Dpnp, Cupy)},
+    "torch-cuda": TorchCuda,
+    "jax-cuda": JaxCuda,
+}
+CUDA = ("cupy", "torch-cuda", "jax-cuda")
 
 
 def missing(name: str) -> str | None:

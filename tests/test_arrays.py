@@ -46,7 +46,9 @@ def test_library_is_found_by_type(library: ArrayLibrary) -> None:
 )
 def test_other_arguments_are_refused(value: Any) -> None:
     name = type(value).__qualname__
-    with pytest.raises(TypeError, match=f"a is a {name}; supported are numpy, torch, jax, dpnp and array_api_strict"):
+    with pytest.raises(
+        TypeError, match=f"a is a {name}; supported are numpy, cupy, torch, jax, dpnp and array_api_strict"
+    ):
         read(value, "a")
 
 
@@ -57,7 +59,7 @@ def test_an_unknown_array_library_is_refused() -> None:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             raise AssertionError("converted silently")
 
-    with pytest.raises(TypeError, match=r"a is a xylophone.core.*Array; supported are numpy, torch"):
+    with pytest.raises(TypeError, match=r"a is a xylophone.core.*Array; supported are numpy, cupy, torch"):
         read(Array(), "a")
     with pytest.raises(TypeError, match=r"a\[0\] is a xylophone.core.*Array; nested lists may hold numbers and NumPy"):
         read([Array()], "a")

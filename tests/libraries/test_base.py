@@ -1,5 +1,6 @@
 """What every library promises (`exactla.libraries.base`): bits go in and out unchanged, in any layout."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from exactla.arrays import Source, read
 from exactla.formats import BOOL, FLOAT_FORMATS, INT64, INTEGER_FORMATS
-from tests.array_libraries import ArrayLibrary
+from tests.array_libraries import KINDS, ArrayLibrary
 from tests.oracle import FORMATS
 
 
@@ -134,19 +135,21 @@ def test_shapes_with_few_entries_or_none(library: ArrayLibrary, shape: tuple[int
             assert read(source.library.from_host_complex(real, imag, format, source), "c").shape == shape
 
 
+VIEWS: list[Callable[[Any], Any]] = [
+    lambda x: x[:, 1, :],
+    lambda x: x[..., ::2],
+    lambda x: x[1:, :2, 1:3],
+    lambda x: x.mT,
+    lambda x: x[None, 1, ...],
+]
+BACKWARDS: list[Callable[[Any], Any]] = [lambda x: x[::-1, ...], lambda x: x[:, ::-1, ::-2]]  # torch has none of these
+
+
 @pytest.mark.parametrize("name", ["float32", "complex64", "int16", "bool"])
 def test_views_have_the_entries_of_their_copies(library: ArrayLibrary, name: str) -> None:
     original = (np.arange(24).reshape(2, 3, 4) % 7).astype(name)
     base = library.make(original)
-    views: list[Any] = [
-        lambda x: x[:, 1, :],
-        lambda x: x[..., ::2],
-        lambda x: x[1:, :2, 1:3],
-        lambda x: x.mT,
-        lambda x: x[None, 1, ...],
-    ]
-    if library.name != "torch":  # its tensors have no negative strides
-        views += [lambda x: x[::-1, ...], lambda x: x[:, ::-1, ::-2]]
+    views = VIEWS if library.name == "torch" else VIEWS + BACKWARDS
     for view in views:
         source = read(view(base), "a")
         seen = source.library.host_encodings(source)
@@ -186,3 +189,74 @@ def test_arrays_on_the_host_are_for_backends_of_the_host(library: ArrayLibrary) 
     for call in calls:
         with pytest.raises(TypeError, match=f"a is a {library.name} array on a 'cpu' device, and only backends"):
             call()
+
+
+# ---- on a device ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_device(library: ArrayLibrary) -> ArrayLibrary:
+    """A library whose arrays are on a device."""
+    if single(library).device_kind == "cpu":
+        pytest.skip("arrays of this library are on the host")
+    return library
+
+
+def carrier(source: Source) -> ArrayLibrary:
+    """The device's own library."""
+    return KINDS["dpnp" if source.device_kind == "sycl" else "cupy"]()
+
+
+def carried(source: Source, part: Any = "real") -> Any:
+    """The entries that a backend of the device sees, on the host."""
+    own = carrier(source)
+    seen = source.library.device_encodings(source, part)
+    return own.host(own.module.asarray(seen))
+
+
+def to_device(source: Source, encoded: Any) -> Any:
+    """Encodings as a backend of the device has them."""
+    if source.device_kind != "sycl":
+        return carrier(source).make(encoded)
+    return carrier(source).module.asarray(encoded, sycl_queue=source.device.sycl_queue).get_array()
+
+
+@pytest.mark.parametrize("name", FLOAT_FORMATS)
+def test_every_encoding_is_carried(on_device: ArrayLibrary, name: str) -> None:
+    if name not in on_device.dtypes:
+        pytest.skip(f"{on_device.name} has no {name} here")
+    bits, format = encodings(FLOAT_FORMATS[name].bits), FLOAT_FORMATS[name]
+    source = read(on_device.make(bits.view(FORMATS[name].dtype)), "a")
+    with source.library.scope(source):
+        np.testing.assert_array_equal(carried(source), bits, strict=True)
+        back = source.library.from_device(to_device(source, bits), format, source)
+    assert (back.dtype, on_device.device(back)) == (source.array.dtype, on_device.device(source.array))
+    np.testing.assert_array_equal(unsigned(on_device.host(back)), bits, strict=True)
+
+
+@pytest.mark.parametrize(("name", "part"), [("complex64", "float32"), ("complex128", "float64")])
+def test_complex_parts_are_carried(on_device: ArrayLibrary, name: str, part: str) -> None:
+    if name not in on_device.dtypes:
+        pytest.skip(f"{on_device.name} has no {name} here")
+    bits = encodings(FLOAT_FORMATS[part].bits)
+    source = read(on_device.make(bits.view(name)), "a")
+    with source.library.scope(source):
+        np.testing.assert_array_equal(carried(source), bits[:, ::2], strict=True)
+        np.testing.assert_array_equal(carried(source, "imag"), bits[:, 1::2], strict=True)
+        halves = (to_device(source, np.ascontiguousarray(bits[:, i::2])) for i in (0, 1))
+        back = source.library.from_device_complex(*halves, FLOAT_FORMATS[part], source)
+    assert (back.dtype, on_device.device(back)) == (source.array.dtype, on_device.device(source.array))
+    np.testing.assert_array_equal(np.ascontiguousarray(on_device.host(back)).view(bits.dtype), bits)
+
+
+@pytest.mark.parametrize("name", ["float32", "complex64", *INTEGER_FORMATS])
+def test_views_are_carried(on_device: ArrayLibrary, name: str) -> None:
+    base = on_device.make((np.arange(24).reshape(2, 3, 4) % 7).astype(name))
+    shapes = [lambda x: x, lambda x: x[:0], lambda x: x[..., :0], lambda x: x[0, 0, 0]]
+    for view in (*VIEWS, *shapes, *(() if on_device.name == "torch" else BACKWARDS)):
+        source = read(view(base), "a")
+        for part in ("real", "imag")[: 1 + source.complex]:
+            with source.library.scope(source):
+                seen = carried(source, part)
+            expected = source.library.host_encodings(source, part)  # type: ignore[arg-type]
+            np.testing.assert_array_equal(seen, expected, strict=True)

@@ -48,3 +48,20 @@ def test_devices_without_double_precision() -> None:
     assert [name for name in ("float16", "float32", "float64") if source.library.holds(name, device)] == ["float32"]
     if source.device.sycl_device.has_aspect_fp64:
         source.library.check_result(FLOAT64, source)
+
+
+def test_results_take_over_what_the_device_computed() -> None:
+    queue = dpctl.SyclQueue()
+    like = read(dpnp.ones(2, dtype="float32", sycl_queue=queue), "a")
+    bits = np.array([[0x3F800000, 0x7FC01234], [0xFF800000, 0x80000000]], "u4")  # a payload, an infinity, a zero
+    encoded = dpnp.asarray(bits, sycl_queue=queue)
+    result = like.library.from_device(encoded.get_array(), FLOAT32, like)
+    assert (result.dtype, result.sycl_queue) == (np.float32, queue)
+    assert result.get_array().usm_data.__sycl_usm_array_interface__ == (
+        encoded.get_array().usm_data.__sycl_usm_array_interface__
+    )
+    np.testing.assert_array_equal(dpnp.asnumpy(result).view("u4"), bits, strict=True)
+    pair = like.library.from_device_complex(encoded.get_array(), encoded[::-1].copy().get_array(), FLOAT32, like)
+    assert (pair.dtype, pair.shape, pair.sycl_queue) == (np.complex64, (2, 2), queue)
+    np.testing.assert_array_equal(dpnp.asnumpy(pair).view("u4")[:, ::2], bits)
+    np.testing.assert_array_equal(dpnp.asnumpy(pair).view("u4")[:, 1::2], bits[::-1])
