@@ -174,6 +174,7 @@ _WAYS: dict[str, dict[str, Any]] = {
         "octet_bits": 500,
     },
     "sycl": _device_ways("sycl"),
+    "cuda": _device_ways("cuda"),
 }
 
 
