@@ -8,6 +8,7 @@ from pathlib import Path
 from bench import commands
 
 SIZES = "64,128,256,512,1024,2048"
+GPU_SIZES = "1024,2048,4096,8192,16384"
 CALL_PEERS = "numpy,numpy-bound,precise-numpy,arb-64"
 PAUSE = "seconds of rest before each sample (default: %(default)s)"
 MEMORY_PEERS = "numpy,arb-64"
@@ -60,6 +61,14 @@ def _parser() -> ArgumentParser:
     _common(profile, sizes="512", dtypes="float64", data="normal,wide", repeat=3)
     profile.add_argument("--functions", type=int, default=0, help="list so many functions too, by cProfile")
     profile.set_defaults(run=commands.run_profile)
+
+    gpu = known.add_parser("gpu", help="products on a CUDA device beside cuBLAS")
+    gpu.add_argument("--sizes", default=GPU_SIZES, help="sides n of n x n products (default: %(default)s)")
+    gpu.add_argument("--dtypes", default="float64,float32", help="comma-separated (default: %(default)s)")
+    gpu.add_argument("--wide", default="4096", help="sides of products of wide data, or nothing (default: %(default)s)")
+    gpu.add_argument("--repeat", type=_positive, default=7, help="samples (default: %(default)s)")
+    gpu.add_argument("--output", type=Path, help="write the record here, as JSON")
+    gpu.set_defaults(run=commands.run_gpu)
 
     show = known.add_parser("show", help="print or plot a record of products")
     show.add_argument("record", type=Path)

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 
-from bench import calls, data, environment, measuring, memory, plot, products, profiling, record, report, subjects
+from bench import calls, data, environment, gpu, measuring, memory, plot, products, profiling, record, report, subjects
 from bench.contestant import Contestant
 from bench.peers import PEERS
 from bench.record import Row
@@ -97,6 +97,24 @@ def run_profile(options: Namespace) -> int:
             rows.append({**problem, "details": dict(job.details()), "verbs": verbs, "functions": functions})
             _print("", *report.profile(rows[-1]))
     _finish(options, facts, [own], rows)
+    return 0
+
+
+def run_gpu(options: Namespace) -> int:
+    """Products on a CUDA device beside cuBLAS."""
+    reason = subjects.unavailable(gpu.BACKEND)
+    if reason is not None:
+        raise ValueError(reason)
+    wide = _sizes(options.wide) if options.wide else []
+    covered = gpu.cases(_sizes(options.sizes), _names(options.dtypes, _DTYPES, "dtype"), wide)
+    facts = environment.describe(1) | gpu.describe()
+    _print(*environment.lines(facts))
+    rows: list[Row] = []
+    for case in covered:
+        found = gpu.run(case, options.repeat)
+        _print("", *report.times(found), *report.parts(found[0]))
+        rows += found
+    _finish(options, facts, [], rows)
     return 0
 
 

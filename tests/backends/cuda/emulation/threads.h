@@ -12,7 +12,8 @@ struct uint3 {
     unsigned x, y, z;
 };
 
-inline uint3 threadIdx, blockIdx, blockDim, gridDim;
+/* Variables are a module's own: kernels tell places in shared memory by their distance from another. */
+static uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulation {
 
@@ -23,16 +24,16 @@ struct Meeting {
     unsigned come = 0, times = 0, members = 0;
 };
 
-inline ucontext_t contexts[MOST];
-inline char stacks[MOST][STACK_BYTES];
-inline bool running[MOST];
-inline unsigned long long values[MOST]; /* a word for each thread, that its warp may read */
-inline Meeting warps[MOST / WARP], warpgroups[MOST / WARPGROUP], block;
-inline ucontext_t scheduler;
-alignas(1024) inline unsigned char shared[227 << 10]; /* what a launch asks for */
-inline unsigned current;
-inline void (*body)(void **);
-inline void **arguments;
+static ucontext_t contexts[MOST];
+static char *stacks;
+static bool running[MOST];
+static unsigned long long values[MOST]; /* a word for each thread, that its warp may read */
+static Meeting warps[MOST / WARP], warpgroups[MOST / WARPGROUP], block;
+static ucontext_t scheduler;
+alignas(1024) static unsigned char shared[227 << 10]; /* what a launch asks for */
+static unsigned current;
+static void (*body)(void **);
+static void **arguments;
 
 inline void give_way() {
     const unsigned mine = current;
@@ -80,6 +81,8 @@ inline void run_alone(unsigned threads) {
 }
 
 inline void run_together(unsigned threads) {
+    if (stacks == nullptr)
+        stacks = (char *)malloc((size_t)MOST * STACK_BYTES);
     for (Meeting &warp : warps)
         warp = Meeting();
     for (Meeting &warpgroup : warpgroups)
@@ -91,7 +94,7 @@ inline void run_together(unsigned threads) {
         ++warps[thread / WARP].members;
         ++warpgroups[thread / WARPGROUP].members;
         getcontext(&contexts[thread]);
-        contexts[thread].uc_stack.ss_sp = stacks[thread];
+        contexts[thread].uc_stack.ss_sp = stacks + thread * STACK_BYTES;
         contexts[thread].uc_stack.ss_size = STACK_BYTES;
         contexts[thread].uc_link = nullptr;
         makecontext(&contexts[thread], enter, 0);
