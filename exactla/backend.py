@@ -50,6 +50,7 @@ class Scanned:
     operands: tuple[Operand, ...]
     bits: int
     finite: bool
+    typical_bits: int = 0  # the mean over rows of what `bits` is the largest of, where `settled_bits` is not 0
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ class Backend(Protocol):
     name: str
     engines: tuple[Engine, ...]  # the preferred one first
     leading_bits: int  # bits of a row that the plan for wide operands keeps, see core.truncation
+    settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
 
     # ---- memory ----------------------------------------------------------------------------------------------------
     def scope(self, like: "Source") -> AbstractContextManager[None]:
@@ -222,6 +224,21 @@ class Backend(Protocol):
         roundings: Sequence[Rounding],
     ) -> tuple[tuple[Buffer, ...], Sequence[tuple[int, int, int]]]:
         """As `round`; and where s - 2**slack and s + 2**slack differ in sign or encodings: one host synchronisation."""
+
+    def round_settled(
+        self,
+        planes: Buffer,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        exact: tuple[Operand, Operand],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Buffer, ...], Buffer]:
+        """Encodings of the sums of products of `exact`, and a count of results that were left.
+
+        The planes and exponents are of the operands' leading bits, which decide most results; what they do not decide
+        is summed exactly, unless it is too much. Operands are of float formats.
+        """
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         """Pieces of the intervals [first, second], or first -+ second where not `endpoints`; first's exponents."""

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Operand
+from exactla.backend import Operand, Pairs
+from exactla.core.moduli import ResidueBase
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
 from exactla.results import Rounding
@@ -23,6 +24,8 @@ _ANY_MEMORY = 1 << 62
 
 class HostMemory:
     """The memory half of `exactla.backend.Backend`; each method has its postcondition there."""
+
+    settled_bits = 0
 
     def scope(self, like: Source) -> AbstractContextManager[None]:
         return nullcontext()
@@ -89,6 +92,17 @@ class HostMemory:
         self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
     ) -> Sequence[Array] | None:
         return None
+
+    def round_settled(
+        self,
+        planes: Array,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        exact: tuple[Operand, Operand],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Array, ...], Array]:
+        raise NotImplementedError("settled_bits is 0")
 
     def total(self, counts: Sequence[int]) -> int:
         return sum(counts)

@@ -52,6 +52,7 @@ class ExactBackend:
     exact: Callable[[Engine, int], bool] = lambda engine, limit: True
     free: int = 1 << 40
     leading_bits: int = 1 << 20  # fewer where a test wants leading bits first
+    settled_bits: int = 0
     strict: bool = True  # False where a test changes an operand behind the back of the algorithms
     calls: Counter[str] = field(default_factory=Counter)
     tiles: list[Any] = field(default_factory=list)

@@ -79,7 +79,7 @@ class CudaDevice:
         function = _kernel(kernel, tuple(sorted(constants.items())), number)
         x, y, z = grid
         width = min(THREADS, 1 << (x - 1).bit_length())
-        height = THREADS // width
+        height = min(THREADS // width, 1 << (y - 1).bit_length())  # along an axis that is not there, work is repeated
         blocks = (-(-x // width), min(-(-y // height), GRID_LIMIT), min(z, GRID_LIMIT))
         words = [value if isinstance(value, int) else value.ptr for value in arguments]
         driver.launch_words(function, blocks, (width, height), self.stream, words)

@@ -10,6 +10,8 @@
 #define XL_SCAN 0
 #define XL_RESIDUES 1
 #define XL_ROUND 2
+#define XL_COUNT_DROPPED 3
+#define XL_SETTLE 4
 
 #include "xl_residues.h"
 #include "xl_round.h"
@@ -97,6 +99,54 @@ XL_KERNEL xl_cuda_scan(const __grid_constant__ xl_search s) {
             }
             if (XL_ROWS_FIRST || threadIdx.x == 0)
                 xl_note(s, stack, row, range);
+        }
+}
+#endif
+
+/* ---- entries that lose bits ---- */
+
+#if XL_TASK == XL_COUNT_DROPPED
+
+/* An operand, as in xl_conversion, and for each row a count. */
+struct xl_census {
+    const uint8_t *data;
+    int64_t strides[3];
+    int64_t stacks, rows, depth, step;
+    const int64_t *exponents;
+    int64_t exponent_stride;
+    int32_t *counts;
+};
+
+/* Ensures: whether a finite number has bits below 2**exponent. */
+XL_FUNCTION bool xl_loses(uint64_t word, int32_t exponent) {
+    const xl_format f = {XL_FORMAT};
+    const uint32_t field = (uint32_t)(word >> f.fraction_bits & xl_ones(f.exponent_bits));
+    const uint64_t significand = (word & xl_ones(f.fraction_bits)) | (uint64_t)(field != 0) << f.fraction_bits;
+    const int32_t below = exponent - ((int32_t)(field != 0 ? field : 1) - (int32_t)(f.bias + f.fraction_bits));
+    return below > 0 && (below < 64 ? significand << (64 - below) != 0 : significand != 0);
+}
+
+/* The grid is that of xl_cuda_scan. */
+XL_KERNEL xl_cuda_count_dropped(const __grid_constant__ xl_census s) {
+    const int64_t row = (int64_t)blockIdx.x * (XL_ROWS_FIRST ? blockDim.x : blockDim.y) +
+                        (XL_ROWS_FIRST ? threadIdx.x : threadIdx.y);
+    const int64_t part = XL_ROWS_FIRST ? threadIdx.y : threadIdx.x, parts = XL_ROWS_FIRST ? blockDim.y : blockDim.x;
+    const xl_format format = {XL_FORMAT};
+    if (row >= s.rows)
+        return; /* without XL_ROWS_FIRST, whole warps: they share a row */
+    for (int64_t stack = blockIdx.z; stack < s.stacks; stack += gridDim.z)
+        for (int64_t begin = blockIdx.y * s.step; begin < s.depth; begin += gridDim.y * s.step) {
+            const int64_t end = begin + s.step < s.depth ? begin + s.step : s.depth;
+            const uint8_t *from = s.data + stack * s.strides[0] + row * s.strides[1];
+            const int32_t exponent = (int32_t)s.exponents[stack * s.exponent_stride + row];
+            int32_t count = 0;
+#pragma unroll 8
+            for (int64_t k = begin + part; k < end; k += parts)
+                count += xl_loses(xl_word(from + k * s.strides[2], (int32_t)format.octets), exponent);
+            if (!XL_ROWS_FIRST)
+                count = __reduce_add_sync(0xffffffffu, count);
+            if ((XL_ROWS_FIRST || threadIdx.x == 0) && count != 0)
+                atomicAdd(s.counts + stack * s.rows + row, count);
         }
 }
 #endif
@@ -249,15 +299,88 @@ XL_KERNEL xl_cuda_residues8(const __grid_constant__ xl_conversion c, const __gri
 #endif
 #endif
 
-/* ---- residues to encodings ---- */
+/* ---- integers to encodings ---- */
 
-#if XL_TASK == XL_ROUND
+#if XL_TASK == XL_ROUND || XL_TASK == XL_SETTLE
 
 #if XL_WIDE
 typedef uint64_t xl_encoding;
 #else
 typedef uint32_t xl_encoding;
 #endif
+
+/* The leading bits of |s|: window * 2**(position - 63) <= |s| with equality unless sticky; window is 0 for s = 0. */
+struct xl_magnitude {
+    uint64_t window;
+    uint32_t rest; /* the 32 bits below the window */
+    int32_t position;
+    bool sticky, negative;
+};
+
+/* Ensures: as `xl_lead` of xl_round.h, without an array that is indexed by what it holds. */
+XL_FUNCTION xl_magnitude xl_magnitude_of(const uint32_t limbs[XL_LIMBS]) {
+    uint32_t high = 0, middle = 0, low = 0, below = 0, first = 0, second = 0, third = 0, rest = 0, top = 0;
+    const uint32_t sign = (uint32_t)((int32_t)limbs[XL_LIMBS - 1] >> 31);
+    uint32_t carry = sign & 1;
+#pragma unroll
+    for (int32_t j = 0; j < XL_LIMBS; ++j) {
+        const uint32_t limb = (limbs[j] ^ sign) + carry;
+        const bool holds = limb != 0;
+        carry = holds ? 0 : carry;
+        rest |= third; /* limbs up to j - 4 so far, and j - 3 with this */
+        third = second;
+        second = first;
+        first = limb;
+        high = holds ? limb : high;
+        middle = holds ? second : middle;
+        low = holds ? third : low;
+        below = holds ? rest : below;
+        top = holds ? 32 * j + 31 : top;
+    }
+    const uint32_t shift = __clz((int32_t)high) & 31;
+    return {(uint64_t)__funnelshift_l(middle, high, shift) << 32 | __funnelshift_l(low, middle, shift),
+            low << shift, (int32_t)(top - shift), (low << shift | below) != 0, sign != 0};
+}
+
+/* A magnitude rounded towards zero, as an encoding without sign that may pass the largest; see xl_rounded. */
+struct xl_rounded8 {
+    xl_encoding truncated;
+    bool next, sticky, negative, zero;
+    int32_t unit; /* bits of the window below the last one of the significand */
+};
+
+/* Ensures: as `xl_round_lead` of xl_round.h; exponents of entries are far inside 32 bits. */
+XL_FUNCTION xl_rounded8 xl_round_magnitude(const xl_magnitude &x, int32_t exponent) {
+    const xl_format f = {XL_FORMAT};
+    const int32_t least = (int32_t)(1 - f.bias - f.fraction_bits), beyond = 1 << f.exponent_bits;
+    const int32_t scale = x.position - 63 + exponent, normal = scale + 64 - (int32_t)f.precision;
+    const int32_t unit = normal > least ? normal : least, guard = unit - scale - 1;
+    const bool inside = guard < 64;
+    const xl_encoding kept = inside ? (xl_encoding)(x.window >> guard) : 0;
+    const bool lost = inside ? x.window << (64 - guard) != 0 : x.window != 0; /* guard is 10 or more */
+    const int32_t field = unit - least < beyond ? unit - least : beyond;
+    return {((xl_encoding)field << f.fraction_bits) + (kept >> 1), (kept & 1) != 0, x.sticky || lost, x.negative,
+            x.window == 0, guard + 1};
+}
+
+/* Ensures: as `xl_encode` of xl_round.h. */
+XL_FUNCTION xl_encoding xl_encode8(const xl_rounded8 &x, int32_t rounding) {
+    const xl_format f = {XL_FORMAT};
+    const xl_encoding largest = (xl_encoding)f.largest, past_largest = (xl_encoding)(f.has_infinity ? f.infinity : f.nan);
+    const bool nearest = rounding == XL_NEAREST, outward = rounding == (x.negative ? XL_DOWN : XL_UP);
+    const bool inexact = x.next || x.sticky || x.truncated > largest;
+    const bool away = nearest ? x.next && (x.sticky || (x.truncated & 1)) : outward && inexact;
+    const xl_encoding magnitude = x.truncated + (away ? 1 : 0);
+    const bool over = magnitude > largest, leaves = over && (nearest || outward);
+    const bool vanishes = x.zero || (!f.signed_zero && magnitude == 0) || (!f.has_infinity && leaves);
+    const xl_encoding unsigned_part = x.zero ? 0 : leaves ? past_largest : over ? largest : magnitude;
+    return unsigned_part | (xl_encoding)(x.negative && !vanishes) << (f.bits - 1);
+}
+#endif
+
+/* ---- residues to encodings ---- */
+
+#if XL_TASK == XL_ROUND
 
 /* s = sum over pairs of X * cofactor - q M, with X = e1 b1 + e2 b2 for the pair's residues b, biased by 128: the e are
  * the idempotents of the two moduli times the pair's weight, X < 2**25. `start` takes the biases off, and the shares
@@ -280,6 +403,11 @@ struct xl_results8 {
     int64_t shift;
     uint8_t *encodings[2];
     int64_t roundings[2]; /* the second is -1 where there is one direction */
+    /* with XL_CERTIFIED the integers are sums of leading bits, and those that do not decide are noted */
+    const int32_t *left_dropped, *right_dropped; /* entries of each row that lost bits */
+    int64_t left_bits, right_bits;               /* bits of the leading integers */
+    const int64_t *places;                       /* [2, pairs]: the left and the right matrix of each pair */
+    int64_t *doubtful, capacity;                 /* their number, and behind it their positions */
 };
 
 /* Ensures: the sums over bytes 2 half, 2 half + 1 of x with the 16-bit parts of `weights`. */
@@ -293,7 +421,7 @@ template <int32_t half> XL_FUNCTION uint32_t xl_dot2(uint32_t weights, uint32_t 
 }
 
 /* Ensures: limbs of s for four neighbours, whose residues `from` points to, modulus after modulus. */
-XL_FUNCTION void xl_integers8(uint32_t limbs[XL_LIMBS][4], const uint8_t *from, int64_t plane, int32_t moduli,
+XL_FUNCTION void xl_integers8(uint32_t limbs[4][XL_LIMBS], const uint8_t *from, int64_t plane, int32_t moduli,
                               const xl_crt_pairs &t) {
     uint64_t sums[4][XL_LIMBS], share[4];
 #pragma unroll
@@ -333,76 +461,10 @@ XL_FUNCTION void xl_integers8(uint32_t limbs[XL_LIMBS][4], const uint8_t *from, 
 #pragma unroll
         for (int32_t j = 0; j < XL_LIMBS; ++j) {
             const uint64_t sum = sums[w][j] + (uint64_t)quotient * t.minus_product[j] + carry;
-            limbs[j][w] = (uint32_t)sum;
+            limbs[w][j] = (uint32_t)sum;
             carry = sum >> 32;
         }
     }
-}
-
-/* The leading bits of |s|: window * 2**(position - 63) <= |s| with equality unless sticky; window is 0 for s = 0. */
-struct xl_magnitude {
-    uint64_t window;
-    int32_t position;
-    bool sticky, negative;
-};
-
-/* Ensures: as `xl_lead` of xl_round.h, without an array that is indexed by what it holds. */
-XL_FUNCTION xl_magnitude xl_magnitude_of(const uint32_t limbs[XL_LIMBS][4], int32_t w) {
-    uint32_t high = 0, middle = 0, low = 0, below = 0, first = 0, second = 0, third = 0, rest = 0, top = 0;
-    const uint32_t sign = (uint32_t)((int32_t)limbs[XL_LIMBS - 1][w] >> 31);
-    uint32_t carry = sign & 1;
-#pragma unroll
-    for (int32_t j = 0; j < XL_LIMBS; ++j) {
-        const uint32_t limb = (limbs[j][w] ^ sign) + carry;
-        const bool holds = limb != 0;
-        carry = holds ? 0 : carry;
-        rest |= third; /* limbs up to j - 4 so far, and j - 3 with this */
-        third = second;
-        second = first;
-        first = limb;
-        high = holds ? limb : high;
-        middle = holds ? second : middle;
-        low = holds ? third : low;
-        below = holds ? rest : below;
-        top = holds ? 32 * j + 31 : top;
-    }
-    const uint32_t shift = __clz((int32_t)high) & 31;
-    return {(uint64_t)__funnelshift_l(middle, high, shift) << 32 | __funnelshift_l(low, middle, shift),
-            (int32_t)(top - shift), (low << shift | below) != 0, sign != 0};
-}
-
-/* A magnitude rounded towards zero, as an encoding without sign that may pass the largest; see xl_rounded. */
-struct xl_rounded8 {
-    xl_encoding truncated;
-    bool next, sticky, negative, zero;
-};
-
-/* Ensures: as `xl_round_lead` of xl_round.h; exponents of entries are far inside 32 bits. */
-XL_FUNCTION xl_rounded8 xl_round_magnitude(const xl_magnitude &x, int32_t exponent) {
-    const xl_format f = {XL_FORMAT};
-    const int32_t least = (int32_t)(1 - f.bias - f.fraction_bits), beyond = 1 << f.exponent_bits;
-    const int32_t scale = x.position - 63 + exponent, normal = scale + 64 - (int32_t)f.precision;
-    const int32_t unit = normal > least ? normal : least, guard = unit - scale - 1;
-    const bool inside = guard < 64;
-    const xl_encoding kept = inside ? (xl_encoding)(x.window >> guard) : 0;
-    const bool lost = inside ? x.window << (64 - guard) != 0 : x.window != 0; /* guard is 10 or more */
-    const int32_t field = unit - least < beyond ? unit - least : beyond;
-    return {((xl_encoding)field << f.fraction_bits) + (kept >> 1), (kept & 1) != 0, x.sticky || lost, x.negative,
-            x.window == 0};
-}
-
-/* Ensures: as `xl_encode` of xl_round.h. */
-XL_FUNCTION xl_encoding xl_encode8(const xl_rounded8 &x, int32_t rounding) {
-    const xl_format f = {XL_FORMAT};
-    const xl_encoding largest = (xl_encoding)f.largest, past_largest = (xl_encoding)(f.has_infinity ? f.infinity : f.nan);
-    const bool nearest = rounding == XL_NEAREST, outward = rounding == (x.negative ? XL_DOWN : XL_UP);
-    const bool inexact = x.next || x.sticky || x.truncated > largest;
-    const bool away = nearest ? x.next && (x.sticky || (x.truncated & 1)) : outward && inexact;
-    const xl_encoding magnitude = x.truncated + (away ? 1 : 0);
-    const bool over = magnitude > largest, leaves = over && (nearest || outward);
-    const bool vanishes = x.zero || (!f.signed_zero && magnitude == 0) || (!f.has_infinity && leaves);
-    const xl_encoding unsigned_part = x.zero ? 0 : leaves ? past_largest : over ? largest : magnitude;
-    return unsigned_part | (xl_encoding)(x.negative && !vanishes) << (f.bits - 1);
 }
 
 /* Ensures: encodings of the first `count` of four neighbours. */
@@ -435,6 +497,46 @@ XL_FUNCTION void xl_store_words(uint8_t *to, const xl_encoding words[4], int32_t
         }
 }
 
+#if XL_CERTIFIED
+/* Requires: 0 <= count < 2**31.
+ * Ensures: at least count * 2**shift, where that is below 2**60, else at least 2**60. */
+XL_FUNCTION uint64_t xl_scaled(uint32_t count, int32_t shift) {
+    if (shift <= 0)
+        return shift > -32 ? (count >> -shift) + (count != 0) : (count != 0);
+    return shift < 60 && (uint64_t)count >> (60 - shift) == 0 ? (uint64_t)count << shift : (uint64_t)(count != 0) << 60;
+}
+
+/* Notes a result unless all numbers less than `a 2**right_bits + (b + 1) 2**left_bits` away from s, of which one is the
+ * exact sum, round as s does, where a and b are the entries of its row and its column that lost bits: each lost less
+ * than 1. */
+XL_FUNCTION void xl_certify(const xl_results8 &r, const xl_magnitude &x, const xl_rounded8 &rounded, int64_t pair,
+                            int64_t row, int64_t column) {
+    const xl_format f = {XL_FORMAT};
+    const uint32_t a = (uint32_t)r.left_dropped[r.places[pair] * r.rows + row];
+    const uint32_t b = (uint32_t)r.right_dropped[r.places[r.pairs + pair] * r.columns + column];
+    if ((a | b) == 0)
+        return;
+    /* bits below the significand: those of the window, and more where it has few */
+    const int32_t more = f.precision > 32 ? 32 : 0, lowest = x.position - 63 - more, bits = rounded.unit + more;
+    const uint64_t left = xl_scaled(a, (int32_t)r.right_bits - lowest);
+    const uint64_t right = xl_scaled(b + (a != 0 && b != 0), (int32_t)r.left_bits - lowest);
+    const uint64_t far = left + right + 1; /* what lies below those bits is not seen */
+    bool sure = bits < 60 && !rounded.zero;
+    if (sure) {
+        const uint64_t unit = (uint64_t)1 << bits, half = unit >> 1;
+        const uint64_t rest = (more ? x.window << 32 | x.rest : x.window) & (unit - 1);
+        sure = rest >= far && rest + far < unit;
+        if (r.roundings[0] == XL_NEAREST || r.roundings[1] == XL_NEAREST)
+            sure = sure && (rest < half ? rest + far < half : rest - half >= far);
+    }
+    if (!sure) {
+        const int64_t number = (int64_t)atomicAdd((uint64_t *)r.doubtful, (uint64_t)1);
+        if (number < r.capacity)
+            r.doubtful[1 + number] = (pair * r.rows + row) * r.columns + column;
+    }
+}
+#endif
+
 XL_KERNEL xl_cuda_round8(const __grid_constant__ xl_results8 r, const __grid_constant__ xl_crt_pairs table) {
     const xl_format format = {XL_FORMAT};
     const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * 4;
@@ -445,14 +547,20 @@ XL_KERNEL xl_cuda_round8(const __grid_constant__ xl_results8 r, const __grid_con
              row += (int64_t)gridDim.y * blockDim.y) {
             const int64_t *columns = r.column_exponents + r.starts[r.pairs + pair] + first;
             const int64_t exponent = r.row_exponents[r.starts[pair] + row] + r.shift;
-            uint32_t limbs[XL_LIMBS][4];
+            uint32_t limbs[4][XL_LIMBS];
             xl_rounded8 rounded[4];
             xl_integers8(limbs, r.residues + (pair * r.moduli * r.rows + row) * r.stride + first, r.rows * r.stride,
                          (int32_t)r.moduli, table);
 #pragma unroll
-            for (int32_t w = 0; w < 4; ++w)
-                rounded[w] = xl_round_magnitude(
-                    xl_magnitude_of(limbs, w), (int32_t)(exponent + (first + w < r.columns ? columns[w] : 0)));
+            for (int32_t w = 0; w < 4; ++w) {
+                const xl_magnitude magnitude = xl_magnitude_of(limbs[w]);
+                rounded[w] =
+                    xl_round_magnitude(magnitude, (int32_t)(exponent + (first + w < r.columns ? columns[w] : 0)));
+#if XL_CERTIFIED
+                if (first + w < r.columns)
+                    xl_certify(r, magnitude, rounded[w], pair, row, first + w);
+#endif
+            }
 #pragma unroll
             for (int32_t i = 0; i < 2; ++i)
                 if (r.roundings[i] >= 0) {
@@ -464,5 +572,111 @@ XL_KERNEL xl_cuda_round8(const __grid_constant__ xl_results8 r, const __grid_con
                                    (int32_t)format.octets, r.columns - first);
                 }
         }
+}
+#endif
+
+/* ---- exact sums of single results ---- */
+
+#if XL_TASK == XL_SETTLE
+
+struct xl_side {
+    const uint8_t *data;
+    int64_t strides[3];
+    const int64_t *exponents;
+    int64_t exponent_stride;
+};
+
+struct xl_settlement {
+    xl_side left, right;
+    int64_t pairs, rows, columns, depth, shift;
+    const int64_t *places; /* [2, pairs]: the left and the right matrix of each pair */
+    const int64_t *doubtful;
+    int64_t capacity;
+    int32_t *left_over; /* grows by the results that had no room in the list */
+    uint8_t *encodings[2];
+    int64_t roundings[2];
+};
+
+/* Ensures: acc += (-1)**negative * product * 2**shift, for shift >= 0; the product is of two words. */
+XL_FUNCTION void xl_accumulate(uint32_t acc[XL_LIMBS], uint64_t low, uint64_t high, int32_t shift, uint32_t negative) {
+    const uint32_t p[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};
+    const int32_t place = shift >> 5;
+    const uint32_t w0 = p[0] << (shift & 31), w1 = __funnelshift_l(p[0], p[1], shift), w2 = __funnelshift_l(p[1], p[2], shift);
+    const uint32_t w3 = __funnelshift_l(p[2], p[3], shift), w4 = __funnelshift_l(p[3], 0, shift);
+    uint64_t carry = negative & 1;
+#pragma unroll
+    for (int32_t j = 0; j < XL_LIMBS; ++j) {
+        const int32_t i = j - place;
+        const uint32_t word = i == 0 ? w0 : i == 1 ? w1 : i == 2 ? w2 : i == 3 ? w3 : i == 4 ? w4 : 0;
+        carry += (uint64_t)acc[j] + (word ^ negative);
+        acc[j] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+XL_FUNCTION void xl_entry(xl_entries *x, const xl_side &side, int64_t stack, int64_t row, int64_t k,
+                          const xl_format *format) {
+    const uint8_t *from = side.data + stack * side.strides[0] + row * side.strides[1] + k * side.strides[2];
+    const uint64_t word[1] = {xl_word(from, (int32_t)format->octets)};
+    xl_decode(x, word, format);
+}
+
+/* A warp takes a result at a time. */
+XL_KERNEL xl_cuda_settle(const __grid_constant__ xl_settlement s) {
+    const xl_format left_format = {XL_LEFT_FORMAT}, right_format = {XL_RIGHT_FORMAT}, format = {XL_FORMAT};
+    const int32_t lane = threadIdx.x & 31;
+    const int64_t found = s.doubtful[0], count = found < s.capacity ? found : s.capacity;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && found > count)
+        atomicAdd(s.left_over, (int32_t)(found - count < 1 << 30 ? found - count : 1 << 30));
+    for (int64_t n = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32; n < count;
+         n += (int64_t)gridDim.x * blockDim.x / 32) {
+        const int64_t entry = s.doubtful[1 + n];
+        const int64_t column = entry % s.columns, row = entry / s.columns % s.rows, pair = entry / (s.rows * s.columns);
+        const int64_t i = s.places[pair], j = s.places[s.pairs + pair];
+        const int64_t left_exponent = s.left.exponents[i * s.left.exponent_stride + row];
+        const int64_t right_exponent = s.right.exponents[j * s.right.exponent_stride + column];
+        uint32_t acc[XL_LIMBS];
+#pragma unroll
+        for (int32_t l = 0; l < XL_LIMBS; ++l)
+            acc[l] = 0;
+        for (int64_t k = lane; k < s.depth; k += 32) {
+            xl_entries a, b;
+            xl_entry(&a, s.left, i, row, k, &left_format);
+            xl_entry(&b, s.right, j, column, k, &right_format);
+            const int32_t shift = (int32_t)(a.exponent[0] - left_exponent + b.exponent[0] - right_exponent);
+            /* trailing zeros may lie below the row's exponent */
+            const uint64_t low = a.significand[0] * b.significand[0], high = __umul64hi(a.significand[0], b.significand[0]);
+            const uint32_t negative = (uint32_t)(a.negative[0] ^ b.negative[0]);
+            if (shift >= 0)
+                xl_accumulate(acc, low, high, shift, negative);
+            else if (shift > -128)
+                xl_accumulate(acc, shift > -64 ? low >> -shift | high << (64 + shift) : high >> (-shift - 64),
+                              shift > -64 ? high >> -shift : 0, 0, negative);
+        }
+#pragma unroll
+        for (int32_t step = 16; step > 0; step /= 2) {
+            uint64_t carry = 0;
+#pragma unroll
+            for (int32_t l = 0; l < XL_LIMBS; ++l) {
+                carry += (uint64_t)acc[l] + __shfl_xor_sync(0xffffffffu, acc[l], step);
+                acc[l] = (uint32_t)carry;
+                carry >>= 32;
+            }
+        }
+        if (lane < 2 && s.roundings[lane] >= 0) {
+            const xl_rounded8 rounded =
+                xl_round_magnitude(xl_magnitude_of(acc), (int32_t)(left_exponent + right_exponent + s.shift));
+            const xl_encoding word = xl_encode8(rounded, (int32_t)s.roundings[lane]);
+            uint8_t *to = s.encodings[lane] + entry * format.octets;
+            if (format.octets == 8)
+                *(uint64_t *)to = word;
+            else if (format.octets == 4)
+                *(uint32_t *)to = (uint32_t)word;
+            else if (format.octets == 2)
+                *(uint16_t *)to = (uint16_t)word;
+            else
+                *to = (uint8_t)word;
+        }
+    }
 }
 #endif

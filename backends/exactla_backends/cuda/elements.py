@@ -1,6 +1,7 @@
 """Launches of the kernels in `elements.cu`: their tables by value, their grids, and when they apply."""
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -26,6 +27,9 @@ LANES = 16
 SCAN_LEAST, SCAN_BLOCKS = 256, 4096
 """Entries of a row that are worth a block of threads, and blocks that keep any device busy."""
 
+SETTLING_BLOCKS = 1024
+"""Blocks of four warps, each of which takes doubtful results in turn."""
+
 _GRID = 65535
 _I64, _Address = ctypes.c_int64, ctypes.c_void_p
 
@@ -50,6 +54,39 @@ class _Results(ctypes.Structure):
         ("shift", _I64),
         ("encodings", _Address * 2),
         ("roundings", _I64 * 2),
+        *((name, _Address) for name in ("left_dropped", "right_dropped")),
+        *((name, _I64) for name in ("left_bits", "right_bits")),
+        ("places", _Address),
+        ("doubtful", _Address),
+        ("capacity", _I64),
+    )
+
+
+class _Side(ctypes.Structure):
+    _fields_ = (("data", _Address), ("strides", _I64 * 3), ("exponents", _Address), ("exponent_stride", _I64))
+
+
+class _Settlement(ctypes.Structure):
+    _fields_ = (
+        *((name, _Side) for name in ("left", "right")),
+        *((name, _I64) for name in ("pairs", "rows", "columns", "depth", "shift")),
+        ("places", _Address),
+        ("doubtful", _Address),
+        ("capacity", _I64),
+        ("left_over", _Address),
+        ("encodings", _Address * 2),
+        ("roundings", _I64 * 2),
+    )
+
+
+class _Census(ctypes.Structure):
+    _fields_ = (
+        ("data", _Address),
+        ("strides", _I64 * 3),
+        *((name, _I64) for name in ("stacks", "rows", "depth", "step")),
+        ("exponents", _Address),
+        ("exponent_stride", _I64),
+        ("counts", _Address),
     )
 
 
@@ -63,6 +100,12 @@ class _Search(ctypes.Structure):
     )
 
 
+Source = tuple[str, str, tuple[str, ...]]
+"""A text, the kernel in it, and options of the compiler."""
+
+Fields = dict[str, Any]
+
+
 @dataclass(frozen=True)
 class Place:
     """A device, and a stream of it."""
@@ -72,19 +115,27 @@ class Place:
     stream: int
 
 
-def scan(place: Place, format: Format, fields: dict[str, Any]) -> None:
+def scan(place: Place, format: Format, fields: Fields) -> None:
     """Ranges of rows, and the number of entries that are not finite; fields of xl_search without `step`."""
-    job = _Search(**fields)
+    _over_rows(place, _Search(**fields), lambda rows_first: _scan_source(format, rows_first))
+
+
+def count_dropped(place: Place, format: Format, fields: Fields) -> None:
+    """For each row the entries that have bits below its exponent; fields of xl_census without `step`."""
+    _over_rows(place, _Census(**fields), lambda rows_first: _count_source(format, rows_first))
+
+
+def _over_rows(place: Place, job: _Search | _Census, source: Callable[[bool], Source]) -> None:
     rows_first = _rows_first(job)
     block = (32, 8)
     rows = -(-job.rows // block[0 if rows_first else 1])
     parts = max(1, min(-(-job.depth // SCAN_LEAST), SCAN_BLOCKS // max(rows * job.stacks, 1)))
     job.step = -(-job.depth // parts)
-    function = driver.kernel(*_scan_source(format, rows_first), place.target, place.device)
+    function = driver.kernel(*source(rows_first), place.target, place.device)
     driver.launch(function, (rows, parts, min(job.stacks, _GRID)), block, place.stream, (job,))
 
 
-def residues8(place: Place, format: Format, base: ResidueBase, limbs: int, fields: dict[str, Any]) -> None:
+def residues8(place: Place, format: Format, base: ResidueBase, limbs: int, fields: Fields) -> None:
     """Residues of an operand of integers of `limbs` limbs; `fields` are those of xl_conversion."""
     job = _Conversion(**fields)
     rows_first = _rows_first(job)
@@ -96,27 +147,34 @@ def residues8(place: Place, format: Format, base: ResidueBase, limbs: int, field
     driver.launch(function, grid, block, place.stream, (job, _residue_rows(base, limbs)))
 
 
-def round8(place: Place, format: Format, base: ResidueBase, fields: dict[str, Any]) -> None:
-    """Encodings of results in one direction or two; `fields` are those of xl_results8."""
+def round8(place: Place, format: Format, base: ResidueBase, fields: Fields, *, certified: bool = False) -> None:
+    """Encodings of results in one direction or two; fields of xl_results8, whose last ones are for `certified`."""
     job = _Results(**fields)
     limbs = crt_limbs(base)
     pairs = -(-len(base.moduli) // 2)
-    function = driver.kernel(*_round_source(format, limbs, pairs), place.target, place.device)
+    function = driver.kernel(*_round_source(format, limbs, pairs, certified), place.target, place.device)
     block = (32, 4)
     grid = (-(-job.columns // (4 * block[0])), min(-(-job.rows // block[1]), _GRID), min(job.pairs, _GRID))
     driver.launch(function, grid, block, place.stream, (job, _crt_pairs(base)))
 
 
+def settle(place: Place, formats: tuple[Format, Format, Format], limbs: int, fields: Fields) -> None:
+    """Encodings of doubtful results from exact sums of `limbs` limbs.
+
+    The formats are those of the left and the right operand and of the results; fields are those of xl_settlement.
+    """
+    left, right = (_Side(**side) for side in (fields["left"], fields["right"]))
+    job = _Settlement(**fields | {"left": left, "right": right})
+    function = driver.kernel(*_settle_source(*formats, limbs), place.target, place.device)
+    driver.launch(function, (SETTLING_BLOCKS, 1, 1), (128, 1), place.stream, (job,))
+
+
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
 
-def _rows_first(job: _Search | _Conversion) -> bool:
+def _rows_first(job: _Search | _Census | _Conversion) -> bool:
     """Whether neighbours along the rows are nearer in memory than those along the inner dimension."""
     return job.rows > 1 and abs(job.strides[1]) < abs(job.strides[2])
-
-
-Source = tuple[str, str, tuple[str, ...]]
-"""A text, the kernel in it, and options of the compiler."""
 
 
 @cache
@@ -130,8 +188,20 @@ def _residues_source(format: Format, limbs: int, rows_first: bool) -> Source:
 
 
 @cache
-def _round_source(format: Format, limbs: int, pairs: int) -> Source:
-    return _source("xl_cuda_round8", format, TASK=2, LANES=1, LIMBS=limbs, PAIRS=pairs, WIDE=int(format.bits > 32))
+def _count_source(format: Format, rows_first: bool) -> Source:
+    return _source("xl_cuda_count_dropped", format, TASK=3, LANES=1, ROWS_FIRST=int(rows_first))
+
+
+@cache
+def _round_source(format: Format, limbs: int, pairs: int, certified: bool) -> Source:
+    sizes = {"LIMBS": limbs, "PAIRS": pairs, "WIDE": int(format.bits > 32)}
+    return _source("xl_cuda_round8", format, TASK=2, LANES=1, CERTIFIED=int(certified), **sizes)
+
+
+@cache
+def _settle_source(left: Format, right: Format, format: Format, limbs: int) -> Source:
+    text, kernel, options = _source("xl_cuda_settle", format, TASK=4, LANES=1, LIMBS=limbs, WIDE=int(format.bits > 32))
+    return text, kernel, (*options, _fields(left, "LEFT_FORMAT"), _fields(right, "RIGHT_FORMAT"))
 
 
 def _source(kernel: str, format: Format, **constants: int) -> Source:
@@ -139,10 +209,10 @@ def _source(kernel: str, format: Format, **constants: int) -> Source:
     return text, kernel, (*(f"-DXL_{name}={value}" for name, value in constants.items()), _fields(format))
 
 
-def _fields(format: Format) -> str:
+def _fields(format: Format, name: str = "FORMAT") -> str:
     """The fields of xl_format, as constants of the compiler; the last three are unsigned."""
     values = [int(v) for v in tables.format_table(format)]
-    return "-DXL_FORMAT=" + ",".join([*(f"{v}ll" for v in values[:-3]), *(f"{v % (1 << 64)}ull" for v in values[-3:])])
+    return f"-DXL_{name}=" + ",".join([*(f"{v}ll" for v in values[:-3]), *(f"{v % (1 << 64)}ull" for v in values[-3:])])
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

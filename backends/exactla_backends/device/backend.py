@@ -62,6 +62,7 @@ class DeviceBackend:
     """The verbs of `exactla.backend.Backend`, each with its postcondition there, in terms of a device."""
 
     leading_bits = 172
+    settled_bits = 0
 
     def __init__(self, name: str, device: Device, matrix: Matrix) -> None:
         self.name = name
@@ -202,23 +203,24 @@ class DeviceBackend:
     # ---- scans -----------------------------------------------------------------------------------------------------
 
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
-        # for each side a cell for its bits, and one for each operand's entries that are not finite; then all ranges
-        summary = sum(1 + len(side) for side in sides)
+        # for each side cells for its bits and for the sum of its rows' bits, and one for each operand's entries that
+        # are not finite; then all ranges
+        summary = sum(2 + len(side) for side in sides)
         ranges = sum(2 * prod(side[0].shape[:2]) for side in sides)
         cells = self._filled(summary, summary + ranges, NO_RANGE)
         found: list[list[Operand]] = []
         cell, ranges_at = 0, summary
         for side in sides:
             found.append(self._scan_side(side, cells, cell, ranges_at))
-            cell += 1 + len(side)
+            cell += 2 + len(side)
             ranges_at += 2 * prod(side[0].shape[:2])
         seen = iter(self._device.download(cells, INT32, (summary,)).tolist())
-        return [_scanned(side, next(seen), [next(seen) for _ in side]) for side in found]
+        return [_scanned(side, next(seen), next(seen), [next(seen) for _ in side]) for side in found]
 
     def _scan_side(self, side: Sequence[Operand], cells: Memory, cell: int, ranges_at: int) -> list[Operand]:
         stacks, rows, _ = side[0].shape
         for number, operand in enumerate(side):
-            self._scan_operand(operand, cells, ranges_at, cell + 1 + number)
+            self._scan_operand(operand, cells, ranges_at, cell + 2 + number)
         exponents = self._device.allocate(16 * stacks * rows)
         self._launch("exponents", (stacks * rows, 1, 1), (cells, ranges_at, stacks * rows, cell, exponents))
         low, high = _both_rows(exponents, stacks, rows)
@@ -332,7 +334,7 @@ class DeviceBackend:
         roundings: Sequence[Rounding],
     ) -> tuple[Encodings, ...]:
         results = tuple(self.allocate(planes.shape, format) for _ in roundings)
-        for some, directions in _in_twos(results, roundings):
+        for some, directions in in_twos(results, roundings):
             self._launch_round("round", planes, base, exponents, format, (some, directions), ())
         return results
 
@@ -347,7 +349,7 @@ class DeviceBackend:
     ) -> tuple[tuple[Encodings, ...], Sequence[tuple[int, int, int]]]:
         results = tuple(self.allocate(planes.shape, format) for _ in roundings)
         places: set[int] = set()
-        for some, directions in _in_twos(results, roundings):
+        for some, directions in in_twos(results, roundings):
             capacity = prod(planes.shape) // ROOM + FEW
             while True:
                 unsure = self._filled(2, 2, 0, size=8 * (1 + capacity))
@@ -362,6 +364,17 @@ class DeviceBackend:
             places.update(found[:count])
         index = np.unravel_index(np.array(sorted(places), np.int64), planes.shape)
         return results, list(zip(*(axis.tolist() for axis in index), strict=True))
+
+    def round_settled(
+        self,
+        planes: ResultPlanes,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        exact: tuple[Operand, Operand],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Encodings, ...], Count]:
+        raise NotImplementedError("settled_bits is 0")
 
     def _launch_round(
         self,
@@ -559,14 +572,15 @@ def _both_rows(memory: Memory, stacks: int, rows: int) -> tuple[Rows, Rows]:
     return Rows(memory, 0, rows, shape), Rows(memory, stacks * rows, rows, shape)
 
 
-def _scanned(side: Sequence[Operand], bits: int, nonfinite: Sequence[int]) -> Scanned:
+def _scanned(side: Sequence[Operand], bits: int, all_bits: int, nonfinite: Sequence[int]) -> Scanned:
     operands = tuple(replace(x, bits=bits, finite=bad == 0) for x, bad in zip(side, nonfinite, strict=True))
-    return Scanned(operands, bits, not any(nonfinite))
+    return Scanned(operands, bits, not any(nonfinite), -(-all_bits // max(prod(side[0].shape[:2]), 1)))
 
 
-def _in_twos(
+def in_twos(
     results: Sequence[Encodings], roundings: Sequence[Rounding]
 ) -> list[tuple[Sequence[Encodings], Sequence[Rounding]]]:
+    """Results and their directions, as kernels take them."""
     return [(results[i : i + 2], roundings[i : i + 2]) for i in range(0, len(results), 2)]
 
 

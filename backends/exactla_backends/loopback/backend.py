@@ -40,6 +40,7 @@ class Loopback:
         self.inner = inner
         self.engines = inner.engines
         self.leading_bits = inner.leading_bits
+        self.settled_bits = inner.settled_bits
         self.calls: Counter[str] = Counter()
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
