@@ -117,7 +117,8 @@ def _operand_from_cpu(buffer: Any, base: ResidueBase) -> Any:
 
 
 def _device_memory(memory: Any, dtype: Any, shape: tuple[int, ...], backend: str) -> Any:
-    return registry.load(backend)._device.download(memory, np.dtype(dtype), shape)
+    device: Any = registry.load(backend)
+    return device._device.download(memory, np.dtype(dtype), shape)
 
 
 def _from_device(buffer: Any, backend: str) -> Any:
@@ -144,7 +145,8 @@ def _to_device(values: Any, backend: str) -> Any:
     from exactla_backends.device.planes import Rows
 
     values = np.ascontiguousarray(values, np.int64)
-    return Rows(registry.load(backend)._device.upload(values), 0, values.shape[1], values.shape)
+    device: Any = registry.load(backend)
+    return Rows(device._device.upload(values), 0, values.shape[1], values.shape)
 
 
 def _device_ways(backend: str) -> dict[str, Any]:

@@ -272,7 +272,7 @@ class DeviceBackend:
                 *(self._constant(table.constants), self._constant(table.weights), *powers),
                 *(planes, self._table(descriptions.residue_table(depth, table)), count.memory, count.index),
             ),
-            self._limbs(table.limbs) | constants,
+            {**self._limbs(table.limbs), **constants},
         )
         return planes
 
@@ -426,11 +426,11 @@ class DeviceBackend:
         )
         _, rows, depth = first.shape
         strides = (4 * rows * depth, 4 * depth, 4)
-        operands = (
+        m, abs_m, r, outer, rho, abs_rho, straddles = (
             replace(first, buffer=Entries(pieces, i * limbs * size, strides, limbs, size), format=None, bits=bits + 2)
             for i in range(PIECES)
         )
-        return IntervalPieces(*operands, invalid, broken)
+        return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, invalid, broken)
 
     def hull_excess(
         self, left: IntervalPieces, right: IntervalPieces, pairs: Pairs, base: ResidueBase
@@ -490,7 +490,7 @@ class DeviceBackend:
     ) -> None:
         if 0 not in grid:
             x, y, z = grid
-            self._device.launch(kernel, {"XL_LANES": self._device.lanes} | constants, (x, y, z), arguments)
+            self._device.launch(kernel, {"XL_LANES": self._device.lanes, **constants}, (x, y, z), arguments)
 
     def _grid(self, shape: Sequence[int]) -> tuple[int, int, int]:
         """A work item for each XL_LANES entries of the last axis of [outermost, middle, last]."""

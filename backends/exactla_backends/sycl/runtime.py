@@ -4,6 +4,7 @@ import os
 import sys
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 
 _DRIVERS = "OCL_ICD_FILENAMES"
 
@@ -14,7 +15,7 @@ def find_drivers() -> None:
         files = metadata.files("intel-opencl-rt") or []
     except metadata.PackageNotFoundError:
         return
-    found = [str(file.locate().resolve()) for file in files if file.name == "libintelocl.so"]
+    found = [str(Path(str(file.locate())).resolve()) for file in files if file.name == "libintelocl.so"]
     if found and "dpctl" not in sys.modules:
         os.environ.setdefault(_DRIVERS, found[0])
 
