@@ -148,6 +148,8 @@ XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS], XL_GLOBAL const uin
     }
 #else
     xl_sums sums[XL_TILE_ROWS], bias = 0;
+    (void)left_digit;
+    (void)right_digit;
 #pragma unroll
     for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
         sums[i] = 0;
