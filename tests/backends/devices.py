@@ -6,6 +6,7 @@ Everything else about a buffer stays opaque: operands are made by `view` and `sc
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -28,6 +29,7 @@ class Device:
     download_operand: Callable[[Any, ResidueBase], Any]  # planes of operands likewise, with any padding
     upload: Callable[[Any], Any]  # exponents, from a NumPy array of int64
     smallest_modulus: int = 2
+    copies_host_arrays: bool = False  # so that it does not see what is written to them after their view
     octet_bits: int | None = None  # the widest entries that moduli up to 256 take, where there is a limit
 
     def operand(self, array: Any, *, part: Any = "real", transpose: bool = False) -> Operand:
@@ -114,6 +116,51 @@ def _operand_from_cpu(buffer: Any, base: ResidueBase) -> Any:
     return planes if len(planes) == len(base.moduli) else 256 * planes[::2] + planes[1::2]
 
 
+def _device_memory(memory: Any, dtype: Any, shape: tuple[int, ...], backend: str) -> Any:
+    device: Any = registry.load(backend)
+    return device._device.download(memory, np.dtype(dtype), shape)
+
+
+def _from_device(buffer: Any, backend: str) -> Any:
+    from exactla_backends.device.planes import Rows
+
+    if isinstance(buffer, Rows):
+        stacks, rows = buffer.shape
+        length = buffer.offset + (stacks - 1) * buffer.stride + rows if buffer.shape[0] and rows else 0
+        found = _device_memory(buffer.memory, np.int64, (length,), backend)
+        index = buffer.offset + buffer.stride * np.arange(stacks)[:, None] + np.arange(rows)
+        return found[index] if length else np.zeros(buffer.shape, np.int64)
+    pairs, rows, columns = buffer.shape
+    shape = (pairs, buffer.moduli, rows, buffer.padded_columns)
+    return _device_memory(buffer.memory, f"i{buffer.octets}", shape, backend)[..., :columns].swapaxes(0, 1)
+
+
+def _operand_from_device(buffer: Any, base: ResidueBase, backend: str) -> Any:
+    shape = (buffer.stacks, buffer.planes, buffer.rows, buffer.depth)
+    planes = _device_memory(buffer.memory, np.int8, shape, backend).swapaxes(0, 1).astype(np.int64)
+    return planes if len(planes) == len(base.moduli) else 256 * planes[::2] + planes[1::2]
+
+
+def _to_device(values: Any, backend: str) -> Any:
+    from exactla_backends.device.planes import Rows
+
+    values = np.ascontiguousarray(values, np.int64)
+    device: Any = registry.load(backend)
+    return Rows(device._device.upload(values), 0, values.shape[1], values.shape)
+
+
+def _device_ways(backend: str) -> dict[str, Any]:
+    """Of a backend that is made of a `Device`."""
+    return {
+        "download": partial(_from_device, backend=backend),
+        "download_operand": partial(_operand_from_device, backend=backend),
+        "upload": partial(_to_device, backend=backend),
+        "smallest_modulus": 3,
+        "copies_host_arrays": True,
+        "octet_bits": 500,
+    }
+
+
 _WAYS: dict[str, dict[str, Any]] = {
     "numpy": {
         "download": np.asarray,
@@ -128,6 +175,7 @@ _WAYS: dict[str, dict[str, Any]] = {
         "smallest_modulus": 3,
         "octet_bits": 500,
     },
+    "sycl": _device_ways("sycl"),
 }
 
 

@@ -13,9 +13,10 @@ from exactla.results import Rounding
 from exactla_backends.cuda import driver, elements
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
-from exactla_backends.device.backend import FEW, DeviceBackend, in_twos
+from exactla_backends.device.backend import DeviceBackend
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
+from exactla_backends.device.results import FEW, in_twos
 from exactla_backends.kernels import tables
 
 CELL = 4

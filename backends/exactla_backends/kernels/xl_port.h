@@ -148,7 +148,7 @@ XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
     asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(bytes), "r"(weights), "r"(sum));
     return result;
 }
-#elif defined(__OPENCL_C_VERSION__) && defined(__opencl_c_integer_dot_product_input_4x8bit_packed)
+#elif defined(XL_DOT_PRODUCTS) /* OpenCL C on a device that has instructions for these */
 /* Ensures: sum plus the sum over i < 4 of byte i of `bytes`, unsigned, times byte i of `weights`, signed. */
 XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
     return sum + dot_4x8packed_us_int(bytes, weights);

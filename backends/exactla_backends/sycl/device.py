@@ -21,6 +21,7 @@ from exactla_backends.kernels.text import kernel_text
 
 _queue: ContextVar[Any] = ContextVar("exactla_sycl_queue", default=None)
 ALIGNMENT = 64
+_STANDARD = "-cl-std=CL3.0"
 
 
 @cache
@@ -39,6 +40,22 @@ def _tensors() -> Any:
 def compiled(queue: Any, text: str, options: str) -> Any:
     """A program for the device of a queue."""
     return dpctl.program.create_program_from_source(queue, text, options)
+
+
+_DOT_PRODUCTS = """
+#ifndef __opencl_c_integer_dot_product_input_4x8bit_packed
+#error "no products of packed bytes"
+#endif
+"""
+
+
+@lru_cache(maxsize=64)
+def _dot_products(queue: Any) -> dict[str, int]:
+    try:
+        compiled(queue, _DOT_PRODUCTS, _STANDARD)
+    except dpctl.program.SyclProgramCompilationError:
+        return {}
+    return {"XL_DOT_PRODUCTS": 1}
 
 
 class SyclDevice:
@@ -110,7 +127,8 @@ class SyclDevice:
         arguments: Sequence[Memory | int],
     ) -> None:
         """Launch a kernel of any text, in groups of a given size, after all that was launched before."""
-        options = " ".join(["-cl-std=CL3.0", *(f"-D{name}={value}" for name, value in sorted(constants.items()))])
+        macros = sorted((self._dot_products() | dict(constants)).items())
+        options = " ".join([_STANDARD, *(f"-D{name}={value}" for name, value in macros)])
         found = compiled(self.queue, text, options).get_sycl_kernel(kernel)
         passed = [ctypes.c_int64(x) if isinstance(x, int) else x for x in arguments]
         order = self._order()
@@ -118,6 +136,14 @@ class SyclDevice:
         event = self.queue.submit_async(found, passed, lengths, sizes, order.submitted_events)
         kept = self.queue._submit_keep_args_alive(passed, [event])
         order.add_event_pair(kept, event)
+
+    def is_cpu(self) -> bool:
+        """Whether the current queue is that of a CPU."""
+        return bool(self.queue.sycl_device.is_cpu)
+
+    def _dot_products(self) -> dict[str, int]:
+        """Macros for sums of four products of bytes, which a CPU has in functions and not in instructions."""
+        return {} if self.is_cpu() else _dot_products(self.queue)
 
     def _order(self) -> Any:
         """The work that dpctl and its libraries have given to the queue, and that more is to come after."""
