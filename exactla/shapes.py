@@ -1,15 +1,14 @@
 """Shapes of products: what `numpy.matmul` accepts, as stacks of matrices and the pairs of them that are multiplied."""
 
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from exactla.core.contraction import Pairing
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """A product as T pairs of [rows, depth] and [columns, depth] matrices, and the shape the caller expects."""
 
     rows: int
@@ -40,12 +39,13 @@ def matmul_layout(a: tuple[int, ...], b: tuple[int, ...], *, transposed: bool, n
     ValueError
         An operand is a number, the inner dimensions differ, or the stacks do not broadcast.
     """
-    for name, shape in zip(names, (a, b), strict=True):
-        if not shape:
-            raise ValueError(f"{name} is a single number; operands of a product have one dimension or more")
-    left, right = _matrix(a), _matrix(b)
-    rows, depth = left[-2:]
-    columns, other = right[-2:] if transposed or len(b) == 1 else right[:-3:-1]
+    if not a or not b:
+        name = names[1 if a else 0]
+        raise ValueError(f"{name} is a single number; operands of a product have one dimension or more")
+    left, right = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (1, *b)
+    by_rows = transposed or len(b) == 1
+    rows, depth = left[-2], left[-1]
+    columns, other = (right[-2], right[-1]) if by_rows else (right[-1], right[-2])
     if depth != other:
         form = f"{names[0]} @ {names[1]}{'.T' if transposed else ''}"
         raise ValueError(f"inner dimensions of {form} differ: {depth} of shape {a} and {other} of shape {b}")
@@ -57,10 +57,6 @@ def matmul_layout(a: tuple[int, ...], b: tuple[int, ...], *, transposed: bool, n
         raise ValueError(f"stacks of {names[0]} of shape {a} and {names[1]} of shape {b} do not broadcast") from None
     shape = stacks + ((rows,) if len(a) > 1 else ()) + ((columns,) if len(b) > 1 else ())
     return Layout(rows, columns, depth, _index(left[:-2], stacks), _index(right[:-2], stacks), shape)
-
-
-def _matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return shape if len(shape) > 1 else (1, *shape)
 
 
 def _index(own: tuple[int, ...], stacks: tuple[int, ...]) -> tuple[int, ...]:
