@@ -16,9 +16,9 @@ from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import Array, Instructions
 from exactla_backends.kernels import tables
 
-MOST_ENTRIES = 1 << 14
-"""Entries of the operands, the right one twice as it is packed, and of the result of one product, above which the
-general path, which shares a product among threads, is as quick."""
+MOST_ENTRIES = 1 << 16
+"""Entries of the operands, the right one twice as it is packed, and of the result of one product, n = 128 of square
+ones, above which the general path, which shares a product among threads, is as quick."""
 
 _MODULI, _OCTET_LIMIT = 32, 256
 _JOB = struct.Struct("12q")

@@ -1,7 +1,7 @@
 /* Sums of a block in registers: XL_ROWS rows of up to XL_GROUPS registers, loaded and stored by all kernels alike.
  *
- * To be included between XL_TARGET_BEGIN and XL_TARGET_END by a file that defines XL_ROWS and XL_GROUPS; XL_REGISTER, a vector of
- * XL_WORDS words of 32 bits; XL_LOAD(from) and XL_STORE(to, vector). */
+ * To be included between XL_TARGET_BEGIN and XL_TARGET_END by a file that defines XL_ROWS and XL_GROUPS; XL_REGISTER,
+ * a vector of XL_WORDS words of 32 bits; XL_LOAD(from) and XL_STORE(to, vector). */
 #ifndef XL_MATRIX_REGISTERS_H
 #define XL_MATRIX_REGISTERS_H
 

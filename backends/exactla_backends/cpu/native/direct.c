@@ -42,17 +42,16 @@ static void *take(arena *a, int64_t bytes) {
     return part;
 }
 
-/* What one product needs. */
+/* What one product needs; `planes` for one side after the other, so that all stays in the first level cache. */
 typedef struct {
-    int8_t *left, *right, *packed, *residues;
+    int8_t *planes, *packed, *residues;
     void *scratch;
 } places;
 
 static places lay_out(arena *a, const pairs_job *job) {
     const int64_t moduli = job->plan->residues.moduli, rows = job->left.first.rows;
     return (places){
-        .left = take(a, moduli * rows * job->depth),
-        .right = take(a, moduli * job->right.first.rows * job->depth),
+        .planes = take(a, moduli * maximum(rows, job->right.first.rows) * job->depth),
         .packed = take(a, moduli * job->columns * job->depth),
         .residues = take(a, moduli * rows * job->columns),
         .scratch = take(a, xl_matrix_scratch_bytes(job->set->matrix, 1, round_up(rows, 32), job->columns)),
@@ -65,16 +64,19 @@ static int64_t residues_of(const pairs_job *job, const xl_stack *side, int64_t p
     return job->set->elements->residues8(&matrix, &job->plan->residues, &to, 0, matrix.rows);
 }
 
-static void multiply(const pairs_job *job, const places *p) {
-    const xl_matrix_kernels *kernels = job->set->matrix;
-    const int64_t moduli = job->plan->residues.moduli, rows = job->left.first.rows, columns = job->right.first.rows;
-    const int64_t packed = job->columns * job->depth;
-    const xl_matrix_range all = {0, rows, 0, columns};
-    const xl_matrix_term term = {p->left, p->packed, rows * job->depth, 0, packed, 0, job->depth, 0};
+static void pack(const pairs_job *job, const places *p) {
+    const int64_t moduli = job->plan->residues.moduli, columns = job->right.first.rows;
     for (int64_t m = 0; m < moduli; ++m)
-        xl_matrix_pack(kernels, p->right + m * columns * job->depth, 0, columns, job->depth, p->packed + m * packed);
-    xl_matrix_tile8(kernels, job->plan->constants, moduli, &term, 1, all, p->residues, rows * job->columns,
-                    job->columns, p->scratch);
+        xl_matrix_pack(job->set->matrix, p->planes + m * columns * job->depth, 0, columns, job->depth,
+                       p->packed + m * job->columns * job->depth);
+}
+
+static void multiply(const pairs_job *job, const places *p) {
+    const int64_t rows = job->left.first.rows, packed = job->columns * job->depth;
+    const xl_matrix_range all = {0, rows, 0, job->right.first.rows};
+    const xl_matrix_term term = {p->planes, p->packed, rows * job->depth, 0, packed, 0, job->depth, 0};
+    xl_matrix_tile8(job->set->matrix, job->plan->constants, job->plan->residues.moduli, &term, 1, all, p->residues,
+                    rows * job->columns, job->columns, p->scratch);
 }
 
 static int64_t round_results(const pairs_job *job, int64_t pair, const places *p) {
@@ -104,7 +106,9 @@ static int64_t multiply_pair(const void *of, int64_t pair) {
         return XL_OUT_OF_MEMORY;
     whole.base = memory + (XL_MATRIX_ALIGNMENT - (uintptr_t)memory % XL_MATRIX_ALIGNMENT);
     p = lay_out(&whole, job);
-    done = joined(residues_of(job, &job->left, pair, p.left), residues_of(job, &job->right, pair, p.right));
+    done = residues_of(job, &job->right, pair, p.planes);
+    pack(job, &p);
+    done = joined(done, residues_of(job, &job->left, pair, p.planes));
     if (done == 0) {
         multiply(job, &p);
         done = round_results(job, pair, &p);
