@@ -20,6 +20,7 @@ from exactla_backends.numpy import limbs as mp
 
 Array = NDArray[Any]
 _ANY_MEMORY = 1 << 62
+_HERE = nullcontext()
 
 
 class HostMemory:
@@ -28,7 +29,7 @@ class HostMemory:
     settled_bits = 0
 
     def scope(self, like: Source) -> AbstractContextManager[None]:
-        return nullcontext()
+        return _HERE
 
     def view(self, source: Source, *, part: Literal["real", "imag"], transpose: bool) -> Operand:
         encodings = source.library.host_encodings(source, part)
@@ -83,9 +84,9 @@ class HostMemory:
         result[tile] = encodings
 
     def restore(self, parts: Sequence[Array], format: FloatFormat, shape: tuple[int, ...], like: Source) -> Any:
-        real, *imag = (part.reshape(shape) for part in parts)
-        if imag:
-            return like.library.from_host_complex(real, imag[0], format, like)
+        real = parts[0].reshape(shape)
+        if len(parts) > 1:
+            return like.library.from_host_complex(real, parts[1].reshape(shape), format, like)
         return like.library.from_host(real, format, like)
 
     def direct(

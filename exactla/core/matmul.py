@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,7 @@ STEADY_BITS = 16
 """Bits are rounded up to a multiple where an operand is kept, so that its residues serve partners of like exponents."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What the calling context asks for."""
 
     engine: str | None = None

@@ -104,6 +104,12 @@ typedef unsigned long long uint64_t;
 #endif
 #define XL_EACH_LANE(w) XL_INDEPENDENT for (int32_t w = 0; w < XL_LANES; ++w)
 
+/* ---- numbers that kernels and those who call them share ---- */
+
+#define XL_NONE ((int64_t)1 << 40) /* larger than any exponent */
+#define XL_PIECES 7                /* pieces of an interval, see xl_interval.h */
+#define XL_CLASSES 7               /* classes of entries, see xl_special.h */
+
 /* ---- counting bits ---- */
 
 #if defined(__OPENCL_C_VERSION__)

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla.backend import IntervalPieces, Operand, Pairs
+from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import tables
 from exactla_backends.numpy.encodings import Ints
 from exactla_backends.numpy.operands import operand_limbs
 from exactla_backends.numpy.residues import centre, from_limbs
-
-EXTRA_BITS = 2
 
 
 def interval_pieces(first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
