@@ -10,7 +10,7 @@ one is the transpose of what the caller wrote); T pairs of matrices, giving T re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat, Format
@@ -25,8 +25,7 @@ Buffer = Any
 """Memory of a backend. Opaque: only its own backend looks inside."""
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(NamedTuple):
     """[S, R, K] entries: encodings of a format, or with format None integers in units of 2**exponents[r] (pieces).
 
     After a scan, entry x of row r is an integer times 2**exponents[r], of magnitude below 2**(exponents[r] + bits).
@@ -43,8 +42,7 @@ class Operand:
     truncated: bool = False  # whether bits below the row's exponent are dropped
 
 
-@dataclass(frozen=True)
-class Scanned:
+class Scanned(NamedTuple):
     """Operands that share their rows' exponents, and whether all their entries are finite."""
 
     operands: tuple[Operand, ...]
@@ -66,8 +64,7 @@ class Engine:
         return (1 << self.accumulator_bits) // (modulus_limit // 2) ** 2
 
 
-@dataclass(frozen=True)
-class Tile:
+class Tile(NamedTuple):
     """Sizes of a block of work, for `Backend.tile_bytes`."""
 
     pairs: int

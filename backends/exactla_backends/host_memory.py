@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,12 +52,12 @@ class HostMemory:
         index = (stacks, rows, depth)
         part = operand.buffer[(slice(None), *index) if _has_limbs(operand) else index]
         exponents, tops = (None if x is None else x[stacks, rows] for x in (operand.exponents, operand.tops))
-        return replace(operand, buffer=part, shape=part.shape[-3:], exponents=exponents, tops=tops)
+        return operand._replace(buffer=part, shape=part.shape[-3:], exponents=exponents, tops=tops)
 
     def repeat(self, operand: Operand, stacks: int) -> Operand:
         shape = (stacks, *operand.shape[1:])
         limbs = operand.buffer.shape[:1] if _has_limbs(operand) else ()
-        return replace(operand, buffer=np.broadcast_to(operand.buffer, (*limbs, *shape)), shape=shape)
+        return operand._replace(buffer=np.broadcast_to(operand.buffer, (*limbs, *shape)), shape=shape)
 
     def gather(self, operand: Operand, rows: Sequence[tuple[int, int]]) -> Operand:
         stacks, places = np.array(rows, np.int64).T
@@ -66,7 +65,7 @@ class HostMemory:
         exponents, tops = (None if x is None else x[stacks, places][:, None] for x in (operand.exponents, operand.tops))
         part = operand.buffer[(*many, stacks, places)]
         part = part.reshape(*part.shape[:-1], 1, part.shape[-1])
-        return replace(operand, buffer=part, shape=(len(rows), 1, operand.shape[2]), exponents=exponents, tops=tops)
+        return operand._replace(buffer=part, shape=(len(rows), 1, operand.shape[2]), exponents=exponents, tops=tops)
 
     def scatter(self, encodings: Array, places: Sequence[tuple[int, int, int]], values: Array) -> None:
         encodings[tuple(np.array(places, np.int64).T)] = values[:, 0, 0]
@@ -75,7 +74,7 @@ class HostMemory:
         if operand.bits <= bits or _has_limbs(operand):
             return operand
         exponents = np.maximum(operand.exponents, operand.tops - bits)
-        return replace(operand, exponents=exponents, bits=bits, truncated=True)
+        return operand._replace(exponents=exponents, bits=bits, truncated=True)
 
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Array:
         return np.empty(shape, f"u{format.bits // 8}")

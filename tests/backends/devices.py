@@ -5,7 +5,7 @@ Everything else about a buffer stays opaque: operands are made by `view` and `sc
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
@@ -84,7 +84,7 @@ class Device:
         """An operand of rows with these exponents [S, R], as `round` reads it."""
         values = np.asarray(values, np.int64)
         (operand,) = self.scan(np.zeros((*values.shape, 1))).operands
-        return replace(operand, exponents=self.upload(values))
+        return operand._replace(exponents=self.upload(values))
 
     def integers(self, operand: Operand) -> Any:
         """The entries of a scanned operand, or of a piece, in units of their rows' exponents, as Python integers."""

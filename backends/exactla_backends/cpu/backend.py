@@ -3,7 +3,7 @@
 import ctypes
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class CpuBackend(HostMemory):
             nonfinite,
         )
         scanned = tuple(
-            replace(x, exponents=lowest, bits=bits, tops=highest, finite=not bad)
+            x._replace(exponents=lowest, bits=bits, tops=highest, finite=not bad)
             for x, bad in zip(operands, nonfinite, strict=True)
         )
         return Scanned(scanned, bits, not any(nonfinite))
@@ -250,7 +250,7 @@ class CpuBackend(HostMemory):
         pair = _Intervals(counts)
         bits = max(first.bits, second.bits) + EXTRA_BITS
         m, abs_m, r, outer, rho, abs_rho, straddles = (
-            replace(first, buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)
+            first._replace(buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)
         )
         return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, _Count(counts, 0), _Count(counts, 1))
 

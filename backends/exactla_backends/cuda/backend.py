@@ -67,7 +67,7 @@ class CudaBackend(DeviceBackend):
                 "may_drop": int(operand.truncated),
                 "expect_finite": int(operand.finite),
                 "planes": planes.ptr,
-                "broken": count.memory.ptr + CELL * count.index,
+                "broken": count.memory.ptr + CELL * count.cell,
             }
         )
         elements.residues8(self._place(), operand.format, base, limbs, fields)
@@ -146,7 +146,7 @@ class CudaBackend(DeviceBackend):
             elements.round8(place, format, base, fields, certified=True)
             job = {"left": sides[0], "right": sides[1], "shift": shift}
             shape = {"pairs": planes.shape[0], "rows": planes.shape[1], "columns": planes.shape[2]}
-            depth = {"depth": exact[0].shape[2], "left_over": left_over.memory.ptr + CELL * left_over.index}
+            depth = {"depth": exact[0].shape[2], "left_over": left_over.memory.ptr + CELL * left_over.cell}
             formats = (exact[0].format, exact[1].format, format)
             elements.settle(place, formats, limbs, job | shape | depth | outputs | more)
         return results, left_over

@@ -203,26 +203,65 @@ XL_FUNCTION uint32_t xl_less_offsets(uint32_t x, uint32_t offsets) {
     return ((x | tops) - (offsets & ~tops)) ^ ((x ^ ~offsets) & tops);
 }
 
+/* Ensures: limbs j * XL_LANES hold floor(value * 2**shift), with `value` in two's complement and its sign all over. */
+XL_FUNCTION void xl_place(uint32_t *limbs, uint64_t value, uint32_t sign, int32_t shift) {
+    const uint64_t fitting = shift >= 0   ? value
+                             : shift > -64 ? (uint64_t)((int64_t)value >> -shift)
+                                           : (uint64_t)(int64_t)(int32_t)sign;
+    const int32_t up = shift > 0 ? shift : 0, place = up >> 5;
+    const uint32_t low = (uint32_t)fitting, high = (uint32_t)(fitting >> 32);
+    const uint32_t w0 = low << (up & 31), w1 = __funnelshift_l(low, high, up), w2 = __funnelshift_l(high, sign, up);
+#pragma unroll
+    for (int32_t j = 0; j < XL_LIMBS; ++j) {
+        const int32_t i = j - place;
+        limbs[j * XL_LANES] = i < 0 ? 0 : i == 0 ? w0 : i == 1 ? w1 : i == 2 ? w2 : sign;
+    }
+}
+
+/* Ensures: limbs as xl_limbs_of says for an entry of a float format, and whether it breaks its scan. */
+XL_FUNCTION bool xl_float_limbs(uint32_t *limbs, const xl_conversion &c, uint64_t word, int32_t exponent) {
+    const xl_format f = {XL_FORMAT};
+    const uint32_t field = (uint32_t)(word >> f.fraction_bits & xl_ones(f.exponent_bits));
+    const bool finite = xl_is_finite(word, &f);
+    const uint64_t fraction = (word & xl_ones(f.fraction_bits)) | (uint64_t)(field != 0) << f.fraction_bits;
+    const uint64_t significand = finite ? fraction : 0;
+    const int32_t lowest = (int32_t)(field != 0 ? field : 1) - (int32_t)(f.bias + f.fraction_bits);
+    const int32_t shift = lowest - exponent, room = (int32_t)c.bits - (int32_t)f.precision;
+    const bool negative = word >> (f.bits - 1) & 1;
+    bool broken = c.expect_finite && !finite;
+    xl_place(limbs, negative ? (uint64_t)0 - significand : significand, negative && significand != 0 ? ~0u : 0, shift);
+    if ((uint32_t)shift > (uint32_t)room && significand != 0) { /* few entries reach outside of the scan's room */
+        const bool lost = shift < 0 && (shift <= -64 || significand << (64 + shift) != 0);
+        const int32_t above = (int32_t)c.bits - shift;
+        const bool past = above <= 0 || (above < 64 && significand >> above != 0);
+        broken = broken || (lost && !c.may_drop) || past;
+    }
+    return broken;
+}
+
 /* Ensures: biased limbs of XL_LANES entries of a row; those that break their scan are counted. */
 XL_FUNCTION void xl_biased_limbs(uint32_t limbs[XL_LIMBS * XL_LANES], const xl_conversion &c, int64_t stack, int64_t row,
                                  int64_t first) {
     const xl_format format = {XL_FORMAT};
     const int64_t exponent = c.exponents[stack * c.exponent_stride + row];
     uint64_t words[XL_LANES];
-    int64_t shift[XL_LANES], broken;
-    xl_entries x;
+    int64_t broken = 0;
     xl_words(words, c.data + stack * c.strides[0] + row * c.strides[1] + first * c.strides[2], c.strides[2],
              c.depth - first, (int32_t)format.octets);
-    xl_decode(&x, words, &format);
-    XL_EACH_LANE(w)
-        shift[w] = x.exponent[w] - exponent;
-    broken = xl_count_broken(&x, shift, c.bits, format.precision, c.may_drop);
-    if (c.expect_finite && format.kind == XL_KIND_FLOAT)
+    if (format.kind == XL_KIND_FLOAT) {
         XL_EACH_LANE(w)
-            broken += (int64_t)(1 - xl_is_finite(words[w], &format));
+            broken += xl_float_limbs(limbs + w, c, words[w], (int32_t)exponent);
+    } else {
+        int64_t shift[XL_LANES];
+        xl_entries x;
+        xl_decode(&x, words, &format);
+        XL_EACH_LANE(w)
+            shift[w] = x.exponent[w] - exponent;
+        broken = xl_count_broken(&x, shift, c.bits, format.precision, c.may_drop);
+        xl_limbs_of(limbs, XL_LIMBS, &x, shift);
+    }
     if (broken != 0)
         atomicAdd(c.broken, (int32_t)broken);
-    xl_limbs_of(limbs, XL_LIMBS, &x, shift);
     xl_limbs_bias(limbs, XL_LIMBS);
 }
 

@@ -2,10 +2,9 @@
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,8 +105,7 @@ Source = tuple[str, str, tuple[str, ...]]
 Fields = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A device, and a stream of it."""
 
     device: int

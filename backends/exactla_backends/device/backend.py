@@ -4,7 +4,6 @@ A device adds a `Device`, which holds memory and runs kernels, and a `Matrix`, w
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -104,7 +103,7 @@ class DeviceBackend(DeviceResults):
         exponents = self._device.allocate(16 * stacks * rows)
         self._launch("exponents", (stacks * rows, 1, 1), (cells, ranges_at, stacks * rows, cell, exponents))
         low, high = both_rows(exponents, stacks, rows)
-        return [replace(operand, exponents=low, tops=high) for operand in side]
+        return [operand._replace(exponents=low, tops=high) for operand in side]
 
     def _scan_operand(self, operand: Operand, cells: Memory, ranges_at: int, nonfinite_at: int) -> None:
         """Widen the ranges of an operand's rows, which begin at one cell, and count in another."""
@@ -155,7 +154,7 @@ class DeviceBackend(DeviceResults):
                 *(operand.buffer.memory, self._description(operand)),
                 operand.buffer.memory if operand.exponents is None else operand.exponents.memory,
                 *(self._constant(table.constants), self._constant(table.weights), *powers),
-                *(planes, self._table(descriptions.residue_table(depth, table)), count.memory, count.index),
+                *(planes, self._table(descriptions.residue_table(depth, table)), count.memory, count.cell),
             ),
             {**self._limbs(table.limbs), **constants},
         )
@@ -179,14 +178,14 @@ class DeviceBackend(DeviceResults):
             (
                 *(first.buffer.memory, self._description(first), second.buffer.memory, self._description(second)),
                 *(first.exponents.memory, int(endpoints), limbs, pieces),
-                *(broken.memory, broken.index, invalid.memory, invalid.index),
+                *(broken.memory, broken.cell, invalid.memory, invalid.cell),
             ),
             self._limbs(limbs),
         )
         _, rows, depth = first.shape
         strides = (4 * rows * depth, 4 * depth, 4)
         m, abs_m, r, outer, rho, abs_rho, straddles = (
-            replace(first, buffer=Entries(pieces, i * limbs * size, strides, limbs, size), format=None, bits=bits + 2)
+            first._replace(buffer=Entries(pieces, i * limbs * size, strides, limbs, size), format=None, bits=bits + 2)
             for i in range(PIECES)
         )
         return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, invalid, broken)
@@ -233,8 +232,7 @@ class DeviceBackend(DeviceResults):
         exponents = Rows(self._filled(0, 2 * stacks * rows, 0), 0, rows, (stacks, rows))
         strides = (rows * depth, depth, 1)
         pieces = (
-            replace(
-                operand,
+            operand._replace(
                 buffer=Entries(classes, i * size, strides),
                 format=INTEGER_FORMATS["int8"],
                 exponents=exponents,
@@ -246,7 +244,7 @@ class DeviceBackend(DeviceResults):
 
 
 def _scanned(side: Sequence[Operand], bits: int, all_bits: int, nonfinite: Sequence[int]) -> Scanned:
-    operands = tuple(replace(x, bits=bits, finite=bad == 0) for x, bad in zip(side, nonfinite, strict=True))
+    operands = tuple(x._replace(bits=bits, finite=bad == 0) for x, bad in zip(side, nonfinite, strict=True))
     typical = -(-all_bits // max(prod(side[0].shape[:2]), 1))
     return Scanned(operands, bits, not any(nonfinite), typical)
 

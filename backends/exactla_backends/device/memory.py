@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from math import prod
 from typing import Any, Literal
 
@@ -37,11 +36,11 @@ class DeviceMemory(Launches):
         offset = x.offset + sum(start * stride for start, stride in zip(starts, x.strides, strict=True))
         shape = (stacks.stop - stacks.start, rows.stop - rows.start, depth.stop - depth.start)
         exponents, tops = (_some_rows(x, stacks, rows) for x in (operand.exponents, operand.tops))
-        return replace(operand, buffer=replace(x, offset=offset), shape=shape, exponents=exponents, tops=tops)
+        return operand._replace(buffer=x._replace(offset=offset), shape=shape, exponents=exponents, tops=tops)
 
     def repeat(self, operand: Operand, stacks: int) -> Operand:
         x: Entries = operand.buffer
-        return replace(operand, buffer=replace(x, strides=(0, *x.strides[1:])), shape=(stacks, *operand.shape[1:]))
+        return operand._replace(buffer=x._replace(strides=(0, *x.strides[1:])), shape=(stacks, *operand.shape[1:]))
 
     def gather(self, operand: Operand, rows: Sequence[tuple[int, int]]) -> Operand:
         octets, depth, count = _octets(operand), operand.shape[2], len(rows)
@@ -54,8 +53,7 @@ class DeviceMemory(Launches):
             (operand.buffer.memory, self._description(operand), octets, max(limbs, 1), places, count, copy),
         )
         strides = (depth * octets, depth * octets, octets)
-        return replace(
-            operand,
+        return operand._replace(
             buffer=Entries(copy, 0, strides, limbs, count * depth * octets),
             shape=(count, 1, depth),
             exponents=self._gathered(operand.exponents, rows),
@@ -89,7 +87,7 @@ class DeviceMemory(Launches):
             (low.memory, high.memory, low.offset, low.stride, high.offset, high.stride, stacks, rows, bits, raised),
         )
         exponents, tops = both_rows(raised, stacks, rows)
-        return replace(operand, exponents=exponents, tops=tops, bits=bits, truncated=True)
+        return operand._replace(exponents=exponents, tops=tops, bits=bits, truncated=True)
 
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Encodings:
         octets = format.bits // 8
@@ -133,7 +131,7 @@ def _some_rows(rows: Rows | None, stacks: slice, some: slice) -> Rows | None:
     if rows is None:
         return None
     offset = rows.offset + stacks.start * rows.stride + some.start
-    return replace(rows, offset=offset, shape=(stacks.stop - stacks.start, some.stop - some.start))
+    return rows._replace(offset=offset, shape=(stacks.stop - stacks.start, some.stop - some.start))
 
 
 def both_rows(memory: Memory, stacks: int, rows: int) -> tuple[Rows, Rows]:

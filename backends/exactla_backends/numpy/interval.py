@@ -1,7 +1,6 @@
 """Integers that interval products are made of, in limbs; see `exactla.core.interval` for the formulas."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ def interval_pieces(first: Operand, second: Operand, *, endpoints: bool) -> Inte
     sign = 1 - 2 * negative.astype(np.int64)
 
     def piece(limbs: Ints) -> Operand:
-        return replace(first, buffer=limbs, format=None, bits=bits)
+        return first._replace(buffer=limbs, format=None, bits=bits)
 
     return IntervalPieces(
         m=piece(m),

@@ -1,7 +1,5 @@
 """Operands that another thread writes to during a call: noticed where an entry no longer fits its scan."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -24,14 +22,14 @@ def written_to_after_the_scan(monkeypatch, device, array, value):
     def seen_again(operand):
         """With the entries that are there now, where they were copied."""
         source, options = next((s, o) for buffer, s, o in views if buffer is operand.buffer)
-        return replace(operand, buffer=view(source, **options).buffer)
+        return operand._replace(buffer=view(source, **options).buffer)
 
     def scan_and_write(sides):
         found = scan(sides)
         array[0, 1] = value
         if not device.copies_host_arrays:
             return found
-        return [replace(side, operands=tuple(map(seen_again, side.operands))) for side in found]
+        return [side._replace(operands=tuple(map(seen_again, side.operands))) for side in found]
 
     monkeypatch.setattr(device.backend, "view", remember)
     monkeypatch.setattr(device.backend, "scan", scan_and_write)

@@ -1,9 +1,9 @@
 """Residue products on the warpgroup instructions of compute capability 9.0; `int8_sm90.cu` is the kernel."""
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.driver import TensorMap
@@ -27,8 +27,7 @@ class _Problem(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
-class Planes:
+class Planes(NamedTuple):
     """Residue planes [planes, rows, depth] of octets in device memory, each row `depth` octets long."""
 
     address: int
@@ -37,8 +36,7 @@ class Planes:
     depth: int
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """A product of pairs of matrices, for all moduli.
 
     Attributes
@@ -103,8 +101,7 @@ def _map(planes: Planes, rows: int) -> TensorMap:
     return driver.tensor_map(planes.address, sizes, (planes.depth, planes.rows * planes.depth), (DEPTH, rows, 1))
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """What the kernel is compiled for."""
 
     columns: int
