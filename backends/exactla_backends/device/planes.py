@@ -1,6 +1,7 @@
 """Buffers of a device backend: views of entries, rows of exponents, planes of residues, encodings. Knows no kernels."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from math import prod
 
 from exactla.backend import Buffer
@@ -60,7 +61,8 @@ class OperandPlanes:
     """Residues of an operand: int8 [S, planes, R, depth], contiguous from the start of the memory on.
 
     Modulus p has the plane p, or with digits the planes 2 p (high) and 2 p + 1 (low): the residue is 256 high + low.
-    `depth` is the inner dimension padded with zeros to a multiple of DEPTH.
+    `depth` is the inner dimension padded with zeros to a multiple of DEPTH. What else matrix units make of the planes
+    is kept with them in `forms`.
     """
 
     memory: Memory
@@ -68,6 +70,7 @@ class OperandPlanes:
     planes: int
     rows: int
     depth: int
+    forms: dict[Hashable, Memory] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
