@@ -32,7 +32,7 @@ from exactla_backends.device.planes import (
     octets_of,
     padded,
 )
-from exactla_backends.device.results import DeviceResults
+from exactla_backends.device.results import FEW, ROOM, DeviceResults
 from exactla_backends.kernels import tables
 
 INTERVAL_BITS, PIECES, CLASSES = 4, 7, 7
@@ -58,20 +58,20 @@ class DeviceBackend(DeviceResults):
         self._matrix = matrix
 
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
-        planes, octets = len(base.moduli) * octets_of(base), octets_of(base)
+        planes = len(base.moduli) * octets_of(base)
         rows = tile.left_stacks * tile.rows + tile.right_stacks * tile.columns
-        operands = rows * padded(tile.depth, DEPTH) * planes
         results = tile.pairs * tile.rows * padded(tile.columns, COLUMNS)
         limbs = tables.limbs_for(base.product.bit_length())
-        work = self._matrix.workspace(tile, base, engine)
+        operands = rows * padded(tile.depth, DEPTH) * planes + self._matrix.workspace(tile, base, engine)
         # sums over steps of the inner dimension, and of groups, are made beside what they are made of
-        sums = (groups + 2) * results * planes
-        encodings = 24 * groups * results
+        sums = (3 * groups if tile.depth >= max(tile.rows, tile.columns) else groups + 2) * results * planes
+        # two encodings, the places of those that are uncertain, and integers on their way to the host
+        encodings = (16 * groups + max(8 // ROOM + 1, 4 * limbs)) * results + 8 * FEW
         if pieces <= 2:
-            return pieces * operands + sums + encodings + work
-        # pieces of intervals lie in memory as integers, and hulls as integers and residues of them
-        made = 4 * PIECES * (limbs // 2 + 1) * rows * tile.depth + (8 * limbs + 2 * planes * octets) * results
-        return pieces * operands + sums + encodings + work + made
+            return pieces * operands + sums + encodings
+        # classes of entries, or pieces of intervals as integers; and hulls as integers
+        made = 4 * PIECES * limbs * rows * tile.depth + (8 * limbs + 2 * planes) * results
+        return pieces * operands + sums + encodings + made
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return extreme_products_are_exact(self._device, self._matrix, engine, modulus_limit)

@@ -1,5 +1,7 @@
 """Buffers of a device backend: views of entries, rows of exponents, planes of residues, encodings. Knows no kernels."""
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
@@ -52,11 +54,13 @@ class Count(NamedTuple):
     cell: int
 
 
-class OperandPlanes(NamedTuple):
+@dataclass(frozen=True)
+class OperandPlanes:
     """Residues of an operand: int8 [S, planes, R, depth], contiguous from the start of the memory on.
 
     Modulus p has the plane p, or with digits the planes 2 p (high) and 2 p + 1 (low): the residue is 256 high + low.
-    `depth` is the inner dimension padded with zeros to a multiple of DEPTH.
+    `depth` is the inner dimension padded with zeros to a multiple of DEPTH. What else matrix units make of the planes
+    is kept with them in `forms`.
     """
 
     memory: Memory
@@ -64,6 +68,7 @@ class OperandPlanes(NamedTuple):
     planes: int
     rows: int
     depth: int
+    forms: dict[Hashable, Memory] = field(default_factory=dict, compare=False)
 
 
 class ResultPlanes(NamedTuple):

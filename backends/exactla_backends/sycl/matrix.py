@@ -74,22 +74,24 @@ class SyclMatrix:
         if self._way().residues == 4:
             return planes.memory
         words, count = planes.depth // self._way().residues, planes.stacks * planes.planes
-        packed = self._device.allocate(4 * count * words * planes.rows)
-        if words:
+        if "left" not in planes.forms:
+            packed = planes.forms["left"] = self._device.allocate(4 * count * words * planes.rows)
             arguments = (planes.memory, planes.depth, words, planes.rows, packed)
             self._run("pack_left", 1, (words // WORDS, planes.rows, count), arguments)
-        return packed
+        return planes.forms["left"]
 
     def _right(self, planes: OperandPlanes, columns: int) -> Memory:
         """Words [S, planes, words, columns]."""
         words, count = planes.depth // self._way().residues, planes.stacks * planes.planes
-        packed = self._device.allocate(4 * count * words * columns)
-        if words:
+        if "right" not in planes.forms:
+            packed = planes.forms["right"] = self._device.allocate(4 * count * words * columns)
             arguments = (planes.memory, planes.depth, words, planes.rows, columns, packed)
             self._run("pack_right", 1, (columns, words // WORDS, count), arguments)
-        return packed
+        return planes.forms["right"]
 
     def _run(self, kernel: str, octets: int, grid: tuple[int, int, int], arguments: Sequence[Memory | int]) -> None:
+        if 0 in grid:
+            return
         way = self._way()
         constants = {
             "XL_PAIRS": int(way.residues == 2),
