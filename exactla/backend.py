@@ -163,9 +163,19 @@ class Backend(Protocol):
         """Whether the longest product of residues at the bound, of equal and of opposite signs, comes out right."""
 
     def direct(
-        self, left: "Source", right: "Source", transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: "Source",
+        right: "Source",
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> Sequence[Buffer] | None:
-        """Encodings of a whole product whose calls would take longer than its work; None for the general path."""
+        """Encodings of a whole product whose calls would take longer than its work; None for the general path.
+
+        Without `checks` nobody asks for the second look at the operands, which `total` is for.
+        """
 
     # ---- verbs -----------------------------------------------------------------------------------------------------
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:

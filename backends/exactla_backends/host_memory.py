@@ -89,7 +89,14 @@ class HostMemory:
         return like.library.from_host(real, format, like)
 
     def direct(
-        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: Source,
+        right: Source,
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> Sequence[Array] | None:
         return None
 

@@ -142,7 +142,9 @@ class ExactBackend:
         self.calls["engine_is_exact"] += 1
         return self.exact(engine, modulus_limit)
 
-    def direct(self, left: Any, right: Any, transposed: bool, format: FloatFormat, roundings: Any) -> None:
+    def direct(
+        self, left: Any, right: Any, transposed: bool, format: FloatFormat, roundings: Any, *, checks: bool = True
+    ) -> None:
         self.calls["direct"] += 1
 
     # ---- verbs -----------------------------------------------------------------------------------------------------

@@ -90,7 +90,14 @@ class CpuBackend(HostMemory):
         return each if small else each * library.threads()
 
     def direct(
-        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: Source,
+        right: Source,
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> Sequence[Array] | None:
         return self._direct.product(left, right, transposed, format, roundings)
 

@@ -12,6 +12,7 @@
 #define XL_ROUND 2
 #define XL_COUNT_DROPPED 3
 #define XL_SETTLE 4
+#define XL_EXPONENTS 5
 
 #include "xl_residues.h"
 #include "xl_round.h"
@@ -25,15 +26,7 @@ XL_FUNCTION uint64_t xl_word(const uint8_t *from, int32_t octets) {
 
 /* ---- ranges of operands ---- */
 
-#if XL_TASK == XL_SCAN
-
-/* An operand, as in xl_conversion, and the cells of its rows: lowest exponents, and highest negated behind them. */
-struct xl_search {
-    const uint8_t *data;
-    int64_t strides[3];
-    int64_t stacks, rows, depth, step; /* entries of a row for each block of threads */
-    int32_t *ranges, *nonfinite;
-};
+#if XL_TASK == XL_SCAN || XL_TASK == XL_EXPONENTS
 
 #define XL_NO_RANGE (1 << 30) /* what cells start as */
 
@@ -64,6 +57,17 @@ XL_FUNCTION void xl_widen(xl_range &range, uint64_t word) {
         range.minus_highest = min(range.minus_highest, __clzll((int64_t)magnitude) - 64);
     }
 }
+#endif
+
+#if XL_TASK == XL_SCAN
+
+/* An operand, as in xl_conversion, and the cells of its rows: lowest exponents, and highest negated behind them. */
+struct xl_search {
+    const uint8_t *data;
+    int64_t strides[3];
+    int64_t stacks, rows, depth, step; /* entries of a row for each block of threads */
+    int32_t *ranges, *nonfinite;
+};
 
 XL_FUNCTION void xl_note(const xl_search &s, int64_t stack, int64_t row, const xl_range &range) {
     int32_t *cell = s.ranges + stack * s.rows + row;
@@ -100,6 +104,62 @@ XL_KERNEL xl_cuda_scan(const __grid_constant__ xl_search s) {
             if (XL_ROWS_FIRST || threadIdx.x == 0)
                 xl_note(s, stack, row, range);
         }
+}
+#endif
+
+/* ---- exponents of small operands ---- */
+
+#if XL_TASK == XL_EXPONENTS
+
+/* An operand, as in xl_conversion; the exponents of its rows and their tops behind them; and two cells, for the largest
+ * distance between those and for the number of entries that are not finite. */
+struct xl_small {
+    const uint8_t *data;
+    int64_t strides[3];
+    int64_t stacks, rows, depth;
+    int64_t *exponents;
+    int32_t *cells;
+};
+
+/* Blocks of 32 x 8 threads: along the rows with eight parts of each, or along the inner dimension of eight rows. */
+XL_KERNEL xl_cuda_exponents(const __grid_constant__ xl_small s) {
+    const int64_t row = (int64_t)blockIdx.x * (XL_ROWS_FIRST ? 32 : 8) + (XL_ROWS_FIRST ? threadIdx.x : threadIdx.y);
+    const int64_t part = XL_ROWS_FIRST ? threadIdx.y : threadIdx.x, parts = XL_ROWS_FIRST ? 8 : 32;
+    const xl_format format = {XL_FORMAT};
+    __shared__ xl_range shared[8][32];
+    for (int64_t stack = blockIdx.z; stack < s.stacks; stack += gridDim.z) {
+        const uint8_t *from = s.data + stack * s.strides[0] + row * s.strides[1];
+        xl_range range = {XL_NO_RANGE, XL_NO_RANGE, 0};
+        if (row < s.rows)
+#pragma unroll 8
+            for (int64_t k = part; k < s.depth; k += parts)
+                xl_widen(range, xl_word(from + k * s.strides[2], (int32_t)format.octets));
+        if (XL_ROWS_FIRST) {
+            shared[threadIdx.y][threadIdx.x] = range;
+            __syncthreads();
+            if (threadIdx.y == 0)
+                for (int32_t i = 1; i < 8; ++i) {
+                    range.lowest = min(range.lowest, shared[i][threadIdx.x].lowest);
+                    range.minus_highest = min(range.minus_highest, shared[i][threadIdx.x].minus_highest);
+                    range.nonfinite += shared[i][threadIdx.x].nonfinite;
+                }
+            __syncthreads();
+        } else {
+            range.lowest = __reduce_min_sync(0xffffffffu, range.lowest);
+            range.minus_highest = __reduce_min_sync(0xffffffffu, range.minus_highest);
+            range.nonfinite = __reduce_add_sync(0xffffffffu, range.nonfinite);
+        }
+        if (part == 0 && row < s.rows) {
+            const bool empty = range.lowest == XL_NO_RANGE;
+            int64_t *to = s.exponents + stack * s.rows + row;
+            to[0] = empty ? 0 : range.lowest;
+            to[s.stacks * s.rows] = empty ? 0 : -range.minus_highest;
+            if (!empty)
+                atomicMax(s.cells, -range.minus_highest - range.lowest);
+            if (range.nonfinite != 0)
+                atomicAdd(s.cells + 1, range.nonfinite);
+        }
+    }
 }
 #endif
 
@@ -444,7 +504,7 @@ struct xl_results8 {
     int64_t roundings[2]; /* the second is -1 where there is one direction */
     /* with XL_CERTIFIED the integers are sums of leading bits, and those that do not decide are noted */
     const int32_t *left_dropped, *right_dropped; /* entries of each row that lost bits */
-    int64_t left_bits, right_bits;               /* bits of the leading integers */
+    const int64_t *row_tops, *column_tops;       /* laid out like the exponents: entries are below 2**top */
     const int64_t *places;                       /* [2, pairs]: the left and the right matrix of each pair */
     int64_t *doubtful, capacity;                 /* their number, and behind it their positions */
 };
@@ -545,21 +605,23 @@ XL_FUNCTION uint64_t xl_scaled(uint32_t count, int32_t shift) {
     return shift < 60 && (uint64_t)count >> (60 - shift) == 0 ? (uint64_t)count << shift : (uint64_t)(count != 0) << 60;
 }
 
-/* Notes a result unless all numbers less than `a 2**right_bits + (b + 1) 2**left_bits` away from s, of which one is the
- * exact sum, round as s does, where a and b are the entries of its row and its column that lost bits: each lost less
- * than 1. */
+/* Notes a result unless all numbers less than `a 2**right + (b + 1) 2**left` away from s, of which one is the exact sum,
+ * round as s does, where a and b are the entries of its row and its column that lost bits, and left and right their
+ * bits: each entry lost less than 1. */
 XL_FUNCTION void xl_certify(const xl_results8 &r, const xl_magnitude &x, const xl_rounded8 &rounded, int64_t pair,
                             int64_t row, int64_t column) {
     const xl_format f = {XL_FORMAT};
+    const int64_t row_at = r.starts[pair] + row, column_at = r.starts[r.pairs + pair] + column;
     const uint32_t a = (uint32_t)r.left_dropped[r.places[pair] * r.rows + row];
     const uint32_t b = (uint32_t)r.right_dropped[r.places[r.pairs + pair] * r.columns + column];
     if ((a | b) == 0)
         return;
     /* bits below the significand: those of the window, and more where it has few */
     const int32_t more = f.precision > 32 ? 32 : 0, lowest = x.position - 63 - more, bits = rounded.unit + more;
-    const uint64_t left = xl_scaled(a, (int32_t)r.right_bits - lowest);
-    const uint64_t right = xl_scaled(b + (a != 0 && b != 0), (int32_t)r.left_bits - lowest);
-    const uint64_t far = left + right + 1; /* what lies below those bits is not seen */
+    const int32_t left_bits = (int32_t)(r.row_tops[row_at] - r.row_exponents[row_at]);
+    const int32_t right_bits = (int32_t)(r.column_tops[column_at] - r.column_exponents[column_at]);
+    const uint64_t far = xl_scaled(a, right_bits - lowest) + xl_scaled(b + (a != 0 && b != 0), left_bits - lowest) +
+                         1; /* for what lies below those bits */
     bool sure = bits < 60 && !rounded.zero;
     if (sure) {
         const uint64_t unit = (uint64_t)1 << bits, half = unit >> 1;
@@ -653,12 +715,29 @@ XL_FUNCTION void xl_accumulate(uint32_t acc[XL_LIMBS], uint64_t low, uint64_t hi
     }
 }
 
-XL_FUNCTION void xl_entry(xl_entries *x, const xl_side &side, int64_t stack, int64_t row, int64_t k,
-                          const xl_format *format) {
-    const uint8_t *from = side.data + stack * side.strides[0] + row * side.strides[1] + k * side.strides[2];
-    const uint64_t word[1] = {xl_word(from, (int32_t)format->octets)};
-    xl_decode(x, word, format);
+XL_FUNCTION uint64_t xl_entry(const xl_side &side, int64_t stack, int64_t row, int64_t k, int32_t octets) {
+    return xl_word(side.data + stack * side.strides[0] + row * side.strides[1] + k * side.strides[2], octets);
 }
+
+/* Ensures: acc += the product of two entries, in units of their rows' exponents. */
+XL_FUNCTION void xl_add_product(uint32_t acc[XL_LIMBS], uint64_t left, uint64_t right, int64_t unit) {
+    const xl_format left_format = {XL_LEFT_FORMAT}, right_format = {XL_RIGHT_FORMAT};
+    const uint64_t words[2] = {left, right};
+    xl_entries a, b;
+    xl_decode(&a, words, &left_format);
+    xl_decode(&b, words + 1, &right_format);
+    const int32_t shift = (int32_t)(a.exponent[0] + b.exponent[0] - unit);
+    const uint64_t low = a.significand[0] * b.significand[0], high = __umul64hi(a.significand[0], b.significand[0]);
+    const uint32_t negative = (uint32_t)(a.negative[0] ^ b.negative[0]);
+    if (shift >= 0)
+        xl_accumulate(acc, low, high, shift, negative);
+    else if (shift > -64) /* trailing zeros may lie below the unit */
+        xl_accumulate(acc, low >> -shift | high << (64 + shift), high >> -shift, 0, negative);
+    else if (shift > -128)
+        xl_accumulate(acc, high >> (-shift - 64), 0, 0, negative);
+}
+
+#define XL_AHEAD 8 /* entries of each side that a thread reads before it uses them: columns lie far apart in memory */
 
 /* A warp takes a result at a time. */
 XL_KERNEL xl_cuda_settle(const __grid_constant__ xl_settlement s) {
@@ -678,19 +757,17 @@ XL_KERNEL xl_cuda_settle(const __grid_constant__ xl_settlement s) {
 #pragma unroll
         for (int32_t l = 0; l < XL_LIMBS; ++l)
             acc[l] = 0;
-        for (int64_t k = lane; k < s.depth; k += 32) {
-            xl_entries a, b;
-            xl_entry(&a, s.left, i, row, k, &left_format);
-            xl_entry(&b, s.right, j, column, k, &right_format);
-            const int32_t shift = (int32_t)(a.exponent[0] - left_exponent + b.exponent[0] - right_exponent);
-            /* trailing zeros may lie below the row's exponent */
-            const uint64_t low = a.significand[0] * b.significand[0], high = __umul64hi(a.significand[0], b.significand[0]);
-            const uint32_t negative = (uint32_t)(a.negative[0] ^ b.negative[0]);
-            if (shift >= 0)
-                xl_accumulate(acc, low, high, shift, negative);
-            else if (shift > -128)
-                xl_accumulate(acc, shift > -64 ? low >> -shift | high << (64 + shift) : high >> (-shift - 64),
-                              shift > -64 ? high >> -shift : 0, 0, negative);
+        for (int64_t first = lane; first < s.depth; first += 32 * XL_AHEAD) {
+            uint64_t left[XL_AHEAD], right[XL_AHEAD];
+#pragma unroll
+            for (int32_t ahead = 0; ahead < XL_AHEAD; ++ahead) {
+                const int64_t k = first + 32 * ahead;
+                left[ahead] = k < s.depth ? xl_entry(s.left, i, row, k, (int32_t)left_format.octets) : 0;
+                right[ahead] = k < s.depth ? xl_entry(s.right, j, column, k, (int32_t)right_format.octets) : 0;
+            }
+#pragma unroll
+            for (int32_t ahead = 0; ahead < XL_AHEAD; ++ahead)
+                xl_add_product(acc, left[ahead], right[ahead], left_exponent + right_exponent);
         }
 #pragma unroll
         for (int32_t step = 16; step > 0; step /= 2) {

@@ -77,7 +77,14 @@ class DeviceBackend(DeviceResults):
         return extreme_products_are_exact(self._device, self._matrix, engine, modulus_limit)
 
     def direct(
-        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: Source,
+        right: Source,
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> Sequence[Encodings] | None:
         return None
 
