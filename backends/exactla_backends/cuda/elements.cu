@@ -121,12 +121,15 @@ struct xl_small {
     int32_t *cells;
 };
 
-/* Blocks of 32 x 8 threads: along the rows with eight parts of each, or along the inner dimension of eight rows. */
+#define XL_PARTS 32 /* of a row, where neighbouring threads take neighbouring rows */
+
+/* Blocks of 32 x XL_PARTS threads along the rows and for parts of them, or of 32 x 8 along the inner dimension of eight
+ * rows. */
 XL_KERNEL xl_cuda_exponents(const __grid_constant__ xl_small s) {
     const int64_t row = (int64_t)blockIdx.x * (XL_ROWS_FIRST ? 32 : 8) + (XL_ROWS_FIRST ? threadIdx.x : threadIdx.y);
-    const int64_t part = XL_ROWS_FIRST ? threadIdx.y : threadIdx.x, parts = XL_ROWS_FIRST ? 8 : 32;
+    const int64_t part = XL_ROWS_FIRST ? threadIdx.y : threadIdx.x, parts = XL_ROWS_FIRST ? XL_PARTS : 32;
     const xl_format format = {XL_FORMAT};
-    __shared__ xl_range shared[8][32];
+    __shared__ xl_range shared[XL_PARTS][32];
     for (int64_t stack = blockIdx.z; stack < s.stacks; stack += gridDim.z) {
         const uint8_t *from = s.data + stack * s.strides[0] + row * s.strides[1];
         xl_range range = {XL_NO_RANGE, XL_NO_RANGE, 0};
@@ -138,7 +141,7 @@ XL_KERNEL xl_cuda_exponents(const __grid_constant__ xl_small s) {
             shared[threadIdx.y][threadIdx.x] = range;
             __syncthreads();
             if (threadIdx.y == 0)
-                for (int32_t i = 1; i < 8; ++i) {
+                for (int32_t i = 1; i < XL_PARTS; ++i) {
                     range.lowest = min(range.lowest, shared[i][threadIdx.x].lowest);
                     range.minus_highest = min(range.minus_highest, shared[i][threadIdx.x].minus_highest);
                     range.nonfinite += shared[i][threadIdx.x].nonfinite;
@@ -241,7 +244,8 @@ struct xl_conversion {
 
 /* Ensures: entries of a row from `from` on; 0 from place `count` on. */
 XL_FUNCTION void xl_words(uint64_t words[XL_LANES], const uint8_t *from, int64_t stride, int64_t count, int32_t octets) {
-    if (XL_ROWS_FIRST == 0 && stride == octets && count >= XL_LANES && ((uint64_t)from & 15) == 0) {
+    if (XL_ROWS_FIRST == 0 && XL_LANES * octets % 16 == 0 && stride == octets && count >= XL_LANES &&
+        ((uint64_t)from & 15) == 0) {
         uint32_t whole[XL_LANES * 8 / 4];
 #pragma unroll
         for (int32_t i = 0; i < XL_LANES * octets / 16; ++i)
@@ -263,13 +267,12 @@ XL_FUNCTION uint32_t xl_less_offsets(uint32_t x, uint32_t offsets) {
     return ((x | tops) - (offsets & ~tops)) ^ ((x ^ ~offsets) & tops);
 }
 
-/* Ensures: limbs j * XL_LANES hold floor(value * 2**shift), with `value` in two's complement and its sign all over. */
-XL_FUNCTION void xl_place(uint32_t *limbs, uint64_t value, uint32_t sign, int32_t shift) {
-    const uint64_t fitting = shift >= 0   ? value
-                             : shift > -64 ? (uint64_t)((int64_t)value >> -shift)
-                                           : (uint64_t)(int64_t)(int32_t)sign;
-    const int32_t up = shift > 0 ? shift : 0, place = up >> 5;
-    const uint32_t low = (uint32_t)fitting, high = (uint32_t)(fitting >> 32);
+/* Requires: |value| < 2**62, in two's complement.
+ * Ensures: limbs j * XL_LANES hold value * 2**shift, or what it is rounded to: off by a half at most. */
+XL_FUNCTION void xl_place(uint32_t *limbs, int64_t value, int32_t shift) {
+    const int32_t up = shift > 0 ? shift : 0, down = shift < 0 ? -shift : 0, place = up >> 5;
+    const int64_t fitting = down == 0 ? value : down < 64 ? (value >> down) + (value >> (down - 1) & 1) : 0;
+    const uint32_t low = (uint32_t)fitting, high = (uint32_t)(fitting >> 32), sign = (uint32_t)(fitting >> 63);
     const uint32_t w0 = low << (up & 31), w1 = __funnelshift_l(low, high, up), w2 = __funnelshift_l(high, sign, up);
 #pragma unroll
     for (int32_t j = 0; j < XL_LIMBS; ++j) {
@@ -278,7 +281,7 @@ XL_FUNCTION void xl_place(uint32_t *limbs, uint64_t value, uint32_t sign, int32_
     }
 }
 
-/* Ensures: limbs as xl_limbs_of says for an entry of a float format, and whether it breaks its scan. */
+/* Ensures: limbs of an entry of a float format, and whether it breaks its scan. */
 XL_FUNCTION bool xl_float_limbs(uint32_t *limbs, const xl_conversion &c, uint64_t word, int32_t exponent) {
     const xl_format f = {XL_FORMAT};
     const uint32_t field = (uint32_t)(word >> f.fraction_bits & xl_ones(f.exponent_bits));
@@ -289,7 +292,7 @@ XL_FUNCTION bool xl_float_limbs(uint32_t *limbs, const xl_conversion &c, uint64_
     const int32_t shift = lowest - exponent, room = (int32_t)c.bits - (int32_t)f.precision;
     const bool negative = word >> (f.bits - 1) & 1;
     bool broken = c.expect_finite && !finite;
-    xl_place(limbs, negative ? (uint64_t)0 - significand : significand, negative && significand != 0 ? ~0u : 0, shift);
+    xl_place(limbs, negative ? -(int64_t)significand : (int64_t)significand, shift);
     if ((uint32_t)shift > (uint32_t)room && significand != 0) { /* few entries reach outside of the scan's room */
         const bool lost = shift < 0 && (shift <= -64 || significand << (64 + shift) != 0);
         const int32_t above = (int32_t)c.bits - shift;
@@ -325,8 +328,14 @@ XL_FUNCTION void xl_biased_limbs(uint32_t limbs[XL_LIMBS * XL_LANES], const xl_c
     xl_limbs_bias(limbs, XL_LIMBS);
 }
 
+#if XL_LANES == 16
+typedef uint4 xl_octet_words;
+#else
+typedef uint32_t xl_octet_words;
+#endif
+
 /* Ensures: residues modulo one modulus, centred, an octet each. */
-XL_FUNCTION uint4 xl_octets(const uint32_t limbs[XL_LIMBS * XL_LANES], const xl_residue_row &t) {
+XL_FUNCTION xl_octet_words xl_octets(const uint32_t limbs[XL_LIMBS * XL_LANES], const xl_residue_row &t) {
     uint32_t packed[XL_LANES / 4];
 #pragma unroll
     for (int32_t i = 0; i < XL_LANES / 4; ++i) {
@@ -342,20 +351,24 @@ XL_FUNCTION uint4 xl_octets(const uint32_t limbs[XL_LIMBS * XL_LANES], const xl_
         packed[i] = xl_less_offsets(
             __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410), t.offsets);
     }
+#if XL_LANES == 16
     return make_uint4(packed[0], packed[1], packed[2], packed[3]);
+#else
+    return packed[0];
+#endif
 }
 
 #if XL_ROWS_FIRST
 #define XL_ROW_THREADS 32
-#define XL_DEPTH_THREADS 8
-#define XL_TILE_DEPTH (XL_DEPTH_THREADS * XL_LANES) /* 128: the padded depth is a multiple */
+#define XL_TILE_DEPTH 128 /* the padded depth is a multiple */
+#define XL_DEPTH_THREADS (XL_TILE_DEPTH / XL_LANES)
 #define XL_TILE_PLANES 4
 
 /* Rows that are contiguous in memory: neighbouring threads take neighbouring rows, and turn the residues of a tile in
  * shared memory, so that they are written along the inner dimension. */
-XL_KERNEL __launch_bounds__(XL_ROW_THREADS *XL_DEPTH_THREADS, XL_LIMBS > 3 ? 1 : 2)
+XL_KERNEL __launch_bounds__(XL_ROW_THREADS *XL_DEPTH_THREADS, XL_LIMBS > 3 || XL_LANES < 16 ? 1 : 2)
     xl_cuda_residues8(const __grid_constant__ xl_conversion c, const __grid_constant__ xl_residue_rows table) {
-    __shared__ uint4 tile[XL_TILE_PLANES][XL_ROW_THREADS][XL_DEPTH_THREADS + 1];
+    __shared__ xl_octet_words tile[XL_TILE_PLANES][XL_ROW_THREADS][XL_DEPTH_THREADS + 1];
     const int64_t base = (int64_t)blockIdx.x * XL_ROW_THREADS, row = base + threadIdx.x;
     const int32_t thread = threadIdx.y * XL_ROW_THREADS + threadIdx.x;
     const int32_t out_row = thread / XL_DEPTH_THREADS, out_part = thread % XL_DEPTH_THREADS;
@@ -374,7 +387,7 @@ XL_KERNEL __launch_bounds__(XL_ROW_THREADS *XL_DEPTH_THREADS, XL_LIMBS > 3 ? 1 :
                 __syncthreads();
                 if (base + out_row < c.rows)
                     for (int32_t i = 0; i < XL_TILE_PLANES && p + i < (int32_t)c.moduli; ++i)
-                        *(uint4 *)(to + (p + i) * plane) = tile[i][out_row][out_part];
+                        *(xl_octet_words *)(to + (p + i) * plane) = tile[i][out_row][out_part];
                 __syncthreads();
             }
         }
@@ -392,7 +405,7 @@ XL_KERNEL xl_cuda_residues8(const __grid_constant__ xl_conversion c, const __gri
             int8_t *to = c.planes + (stack * c.moduli * c.rows + row) * c.padded + first;
             xl_biased_limbs(limbs, c, stack, row, first);
             for (int32_t p = 0; p < (int32_t)c.moduli; ++p, to += c.rows * c.padded)
-                *(uint4 *)to = xl_octets(limbs, table.row[p]);
+                *(xl_octet_words *)to = xl_octets(limbs, table.row[p]);
         }
 }
 #endif
@@ -605,9 +618,9 @@ XL_FUNCTION uint64_t xl_scaled(uint32_t count, int32_t shift) {
     return shift < 60 && (uint64_t)count >> (60 - shift) == 0 ? (uint64_t)count << shift : (uint64_t)(count != 0) << 60;
 }
 
-/* Notes a result unless all numbers less than `a 2**right + (b + 1) 2**left` away from s, of which one is the exact sum,
+/* Notes a result unless all numbers up to (a 2**right + (b + 1) 2**left) / 2 away from s, of which one is the exact sum,
  * round as s does, where a and b are the entries of its row and its column that lost bits, and left and right their
- * bits: each entry lost less than 1. */
+ * bits: each entry is off by a half at most, and products of what both lost sum up to less than 2**left / 2. */
 XL_FUNCTION void xl_certify(const xl_results8 &r, const xl_magnitude &x, const xl_rounded8 &rounded, int64_t pair,
                             int64_t row, int64_t column) {
     const xl_format f = {XL_FORMAT};
@@ -620,7 +633,7 @@ XL_FUNCTION void xl_certify(const xl_results8 &r, const xl_magnitude &x, const x
     const int32_t more = f.precision > 32 ? 32 : 0, lowest = x.position - 63 - more, bits = rounded.unit + more;
     const int32_t left_bits = (int32_t)(r.row_tops[row_at] - r.row_exponents[row_at]);
     const int32_t right_bits = (int32_t)(r.column_tops[column_at] - r.column_exponents[column_at]);
-    const uint64_t far = xl_scaled(a, right_bits - lowest) + xl_scaled(b + (a != 0 && b != 0), left_bits - lowest) +
+    const uint64_t far = xl_scaled(a, right_bits - lowest - 1) + xl_scaled(b + (a != 0 && b != 0), left_bits - lowest - 1) +
                          1; /* for what lies below those bits */
     bool sure = bits < 60 && !rounded.zero;
     if (sure) {

@@ -10,6 +10,7 @@ import numpy as np
 from exactla.core.moduli import ResidueBase
 from exactla.formats import Format
 from exactla_backends.cuda import driver
+from exactla_backends.device.planes import DEPTH
 from exactla_backends.kernels import tables
 from exactla_backends.kernels.text import flattened
 
@@ -19,8 +20,8 @@ MODULI = 56
 MOST_LIMBS = 12
 """Limbs of the largest integers that become residues."""
 
-LANES = 16
-"""Entries that a thread turns into residues."""
+LANES, FEW_LANES, FEW_ENTRIES = 16, 4, 1 << 20
+"""Entries that a thread turns into residues, of a large operand and of one that would leave threads idle."""
 
 SCAN_LEAST, SCAN_BLOCKS = 256, 4096
 """Entries of a row that are worth a block of threads, and blocks that keep any device busy."""
@@ -114,7 +115,9 @@ def exponents(place: Place, format: Format, entries: Entries, exponents: int, ce
     rows = -(-entries.rows // (32 if entries.rows_first else 8))
     function = driver.kernel(*_exponents_source(format, entries.rows_first), place.target, place.device)
     grid = (rows, 1, min(entries.stacks, _GRID))
-    driver.launch(function, grid, (32, 8), place.stream, (_job(*entries, exponents, cells),))
+    driver.launch(
+        function, grid, (32, 32 if entries.rows_first else 8), place.stream, (_job(*entries, exponents, cells),)
+    )
 
 
 def count_dropped(place: Place, format: Format, entries: Entries, exponents: Exponents, counts: int) -> None:
@@ -151,11 +154,13 @@ def residues8(
     """
     bits, may_drop, expect_finite, broken = checks
     job = _job(*entries, planes[1], *exponents, bits, len(base.moduli), may_drop, expect_finite, planes[0], broken)
-    block = (32, 8 if entries.rows_first else 4)
-    across = entries.rows if entries.rows_first else planes[1] // LANES
-    along = planes[1] // (8 * LANES) if entries.rows_first else -(-entries.rows // block[1])
+    lanes = LANES if entries.stacks * entries.rows * planes[1] > FEW_ENTRIES else FEW_LANES
+    block = (32, DEPTH // lanes if entries.rows_first else 4)
+    across = entries.rows if entries.rows_first else planes[1] // lanes
+    along = planes[1] // DEPTH if entries.rows_first else -(-entries.rows // block[1])
     grid = (-(-across // block[0]), min(along, _GRID), min(entries.stacks, _GRID))
-    function = driver.kernel(*_residues_source(format, limbs, entries.rows_first), place.target, place.device)
+    source = _residues_source(format, limbs, entries.rows_first, lanes)
+    function = driver.kernel(*source, place.target, place.device)
     driver.launch(function, grid, block, place.stream, (job, _residue_rows(base, limbs)))
 
 
@@ -210,8 +215,8 @@ def _scan_source(format: Format, rows_first: bool) -> Source:
 
 
 @cache
-def _residues_source(format: Format, limbs: int, rows_first: bool) -> Source:
-    return _source("xl_cuda_residues8", format, TASK=1, LANES=LANES, LIMBS=limbs, ROWS_FIRST=int(rows_first))
+def _residues_source(format: Format, limbs: int, rows_first: bool, lanes: int) -> Source:
+    return _source("xl_cuda_residues8", format, TASK=1, LANES=lanes, LIMBS=limbs, ROWS_FIRST=int(rows_first))
 
 
 @cache

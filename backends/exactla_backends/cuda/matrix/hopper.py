@@ -74,7 +74,7 @@ def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], p
         Device, its number of multiprocessors, and the stream.
     """
     device, processors, stream = place
-    columns = 256 if right.rows > 128 else 128 if right.rows > 64 else 64
+    columns = _tile_columns(left.rows, right.rows, task.moduli * task.pairs, processors)
     segment = SEGMENT[task.digits]
     # a first product has no sign of its own: it is taken as added to nothing
     is_signed = task.add or task.sign < 0
@@ -93,6 +93,14 @@ def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], p
         (_map(left, ROWS), _map(right, columns), problem),
         SHARED_BYTES,
     )
+
+
+def _tile_columns(rows: int, columns: int, products: int, processors: int) -> int:
+    """The widest tiles that are not mostly empty, and that give each multiprocessor something to do."""
+    width = 256 if columns > 128 else 128 if columns > 64 else 64
+    while width > 64 and -(-rows // ROWS) * -(-columns // width) * products < processors:
+        width //= 2
+    return width
 
 
 @lru_cache(maxsize=256)
