@@ -1,11 +1,13 @@
-"""A CuPy whose devices are pretended: as much of it as `exactla.libraries` uses, on memory of NumPy's.
+"""A CuPy whose devices are pretended: as much of it as exactla uses for arrays, on memory of NumPy's.
 
 It is strict where CuPy is: nothing becomes a NumPy array silently, and work on arrays of another than the current
 device fails. Streams do nothing; waiting for one is counted.
 """
 
+import ctypes
 import sys
 from importlib.machinery import ModuleSpec
+from math import prod
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
@@ -14,9 +16,20 @@ import numpy as np
 
 class Device:
     current: ClassVar = [0]
+    capability: ClassVar = (8, 0)
+    multiprocessors: ClassVar = 1
 
-    def __init__(self, id: int) -> None:
-        self.id = id
+    def __init__(self, id: int | None = None) -> None:
+        self.id = self.current[-1] if id is None else id
+        self.mem_info = (1 << 30, 1 << 31)
+
+    @property
+    def compute_capability(self) -> str:
+        return "".join(map(str, self.capability))
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        return {"MultiProcessorCount": self.multiprocessors}
 
     def __enter__(self) -> "Device":
         self.current.append(self.id)
@@ -36,17 +49,66 @@ class Device:
 
 class Stream:
     waits = 0
+    current: ClassVar = [0]
+
+    def __init__(self, ptr: int | None = None) -> None:
+        self.ptr = self.current[-1] if ptr is None else ptr
+
+    def __enter__(self) -> "Stream":
+        self.current.append(self.ptr)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.current.pop()
 
     def synchronize(self) -> None:
         Stream.waits += 1
 
 
+class MemoryPointer:
+    """Memory of the pool, or of an array's first entry."""
+
+    def __init__(self, holder: Any, ptr: int, size: int) -> None:
+        self.holder = holder
+        self.ptr = ptr
+        self.mem = SimpleNamespace(ptr=ptr, size=size)
+
+    def memset_async(self, value: int, size: int) -> None:
+        ctypes.memset(self.ptr, value, size)
+
+    def copy_from_host_async(self, address: ctypes.c_void_p, size: int) -> None:
+        ctypes.memmove(self.ptr, address, size)
+
+    def copy_to_host_async(self, address: ctypes.c_void_p, size: int) -> None:
+        ctypes.memmove(address, self.ptr, size)
+
+
+def alloc(size: int) -> MemoryPointer:
+    """Memory at a multiple of 512, as CuPy's is, full of what is no good for anything."""
+    room = np.full(size + 512, 0xA5, np.uint8)
+    return MemoryPointer(room, -(-room.ctypes.data // 512) * 512, size)
+
+
 class ndarray:
     __module__ = "cupy"
 
-    def __init__(self, memory: Any, device: int) -> None:
-        self.memory = memory
-        self.device = Device(device)
+    def __init__(self, shape: Any, dtype: Any, memptr: MemoryPointer) -> None:
+        dtype = np.dtype(dtype)
+        octets = (ctypes.c_char * (prod(shape) * dtype.itemsize)).from_address(memptr.ptr)
+        self.memory = np.frombuffer(octets, dtype).reshape(shape)
+        self.device = Device()
+        self._holder = memptr
+
+    @classmethod
+    def around(cls, memory: Any, device: int, holder: Any = None) -> "ndarray":
+        """An array on a device whose entries lie in NumPy's memory."""
+        made = cls.__new__(cls)
+        made.memory, made.device, made._holder = memory, Device(device), holder
+        return made
+
+    @property
+    def data(self) -> MemoryPointer:
+        return MemoryPointer(self, self.memory.ctypes.data, self.memory.nbytes)
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed")
@@ -57,20 +119,23 @@ class ndarray:
         return getattr(self.memory, name)
 
     def __getitem__(self, index: Any) -> "ndarray":
-        return type(self)(self.memory[index], self.device.id)
+        return self._like(self.memory[index])
 
     def view(self, dtype: Any) -> "ndarray":
         if isinstance(dtype, type) and issubclass(dtype, ndarray):
-            return dtype(self.memory, self.device.id)
-        return type(self)(self.memory.view(dtype), self.device.id)
+            return dtype.around(self.memory, self.device.id, self._holder)
+        return self._like(self.memory.view(dtype))
 
     @property
     def real(self) -> "ndarray":
-        return type(self)(self.memory.real, self.device.id)
+        return self._like(self.memory.real)
 
     @property
     def imag(self) -> "ndarray":
-        return type(self)(self.memory.imag, self.device.id)
+        return self._like(self.memory.imag)
+
+    def _like(self, memory: Any) -> "ndarray":
+        return self.around(memory, self.device.id, self._holder)
 
     def __dlpack_device__(self) -> Any:
         return self.memory.__dlpack_device__()
@@ -80,7 +145,11 @@ class ndarray:
 
 
 def asarray(values: Any) -> ndarray:
-    return ndarray(np.array(values, order="K"), Device.current[-1])
+    return ndarray.around(np.array(values, order="K"), Device.current[-1])
+
+
+def ascontiguousarray(array: ndarray) -> ndarray:
+    return ndarray.around(np.ascontiguousarray(_here(array).memory), Device.current[-1])
 
 
 def asnumpy(array: ndarray) -> Any:
@@ -90,7 +159,7 @@ def asnumpy(array: ndarray) -> Any:
 
 
 def stack(arrays: Any, axis: int) -> ndarray:
-    return ndarray(np.stack([_here(x).memory for x in arrays], axis=axis), Device.current[-1])
+    return ndarray.around(np.stack([_here(x).memory for x in arrays], axis=axis), Device.current[-1])
 
 
 def from_dlpack(array: Any) -> ndarray:
@@ -99,7 +168,7 @@ def from_dlpack(array: Any) -> ndarray:
         array = SimpleNamespace(__dlpack__=lambda **_: capsule, __dlpack_device__=lambda: (1, 0))
     index = array.__dlpack_device__()[1]
     host = array.on_the_host() if hasattr(array, "on_the_host") else array
-    return ndarray(np.from_dlpack(host), index)
+    return ndarray.around(np.from_dlpack(host), index)
 
 
 def _here(array: ndarray) -> ndarray:
@@ -112,9 +181,11 @@ def module() -> ModuleType:
     """The module, as `import cupy` would find it."""
     cupy = ModuleType("cupy")
     cupy.__spec__ = ModuleSpec("cupy", None)
-    for name in ("ndarray", "asarray", "asnumpy", "stack", "from_dlpack"):
+    for name in ("ndarray", "asarray", "ascontiguousarray", "asnumpy", "stack", "from_dlpack"):
         setattr(cupy, name, getattr(sys.modules[__name__], name))
+    cupy.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 0)  # type: ignore[attr-defined]
+    runtime = SimpleNamespace(is_hip=False, getDevice=lambda: Device.current[-1], getDeviceCount=lambda: 2)
     cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
-        Device=Device, Stream=Stream, get_current_stream=Stream, runtime=SimpleNamespace(is_hip=False)
+        Device=Device, Stream=Stream, get_current_stream=Stream, runtime=runtime, alloc=alloc
     )
     return cupy

@@ -48,10 +48,11 @@ def spirv(text: str, options: Sequence[str]) -> bytes:
 
 def why_no_ptx() -> str | None:
     """Why there is no PTX."""
-    return None if _nvrtc_path() else "no NVRTC: pip install nvidia-cuda-nvrtc-cu12"
+    return None if nvrtc_path() else "no NVRTC: pip install nvidia-cuda-nvrtc-cu12"
 
 
-def _nvrtc_path() -> Path | None:
+def nvrtc_path() -> Path | None:
+    """The compiler's library, from a package of NVIDIA's."""
     for package in ("nvidia.cuda_nvrtc", "nvidia.cu13"):
         try:
             spec = importlib.util.find_spec(package)
@@ -72,20 +73,21 @@ def ptx(architecture: str, defines: Sequence[str]) -> str:
     RuntimeError
         With the compiler's messages.
     """
-    library = ctypes.CDLL(str(_nvrtc_path()))
+    library = ctypes.CDLL(str(nvrtc_path()))
     program = ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), device_text().encode(), b"device.cl", 0, None, None)
     options = [f"--gpu-architecture={architecture}", *defines]
     encoded = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     try:
         if library.nvrtcCompileProgram(program, len(options), encoded):
-            raise RuntimeError(_nvrtc_text(library, "ProgramLog", program))
-        return _nvrtc_text(library, "PTX", program)
+            raise RuntimeError(nvrtc_text(library, "ProgramLog", program))
+        return nvrtc_text(library, "PTX", program)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _nvrtc_text(library: ctypes.CDLL, what: str, program: ctypes.c_void_p) -> str:
+def nvrtc_text(library: ctypes.CDLL, what: str, program: ctypes.c_void_p) -> str:
+    """A text that the compiler has made: PTX, or ProgramLog."""
     size = ctypes.c_size_t()
     getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
     text = ctypes.create_string_buffer(size.value)
