@@ -70,6 +70,16 @@ def _parser() -> ArgumentParser:
     gpu.add_argument("--output", type=Path, help="write the record here, as JSON")
     gpu.set_defaults(run=commands.run_gpu)
 
+    roofline = known.add_parser("roofline", help="the steps of a product on the cpu backend beside what bounds them")
+    roofline.add_argument("--threads", type=_positive, default=2, help="threads (default: %(default)s)")
+    roofline.add_argument("--dtypes", default="float64", help="comma-separated (default: %(default)s)")
+    roofline.add_argument("--sizes", default="1024", help="sides n of n x n products (default: %(default)s)")
+    roofline.add_argument("--repeat", type=_positive, default=15, help="samples (default: %(default)s)")
+    roofline.add_argument("--pause", type=float, default=0.2, help=PAUSE)
+    roofline.add_argument("--output", type=Path, help="write the record here, as JSON")
+    roofline.add_argument("--page", type=Path, help="put the table into this page, in place of the one that is there")
+    roofline.set_defaults(run=commands.run_roofline)
+
     show = known.add_parser("show", help="print or plot a record of products")
     show.add_argument("record", type=Path)
     show.add_argument("--plot", type=Path, help="picture of the speeds, .png or .svg")

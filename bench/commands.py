@@ -6,7 +6,21 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 
-from bench import calls, data, environment, gpu, measuring, memory, plot, products, profiling, record, report, subjects
+from bench import (
+    calls,
+    data,
+    environment,
+    gpu,
+    measuring,
+    memory,
+    plot,
+    products,
+    profiling,
+    record,
+    report,
+    roofline,
+    subjects,
+)
 from bench.contestant import Contestant
 from bench.peers import PEERS
 from bench.record import Row
@@ -118,6 +132,25 @@ def run_gpu(options: Namespace) -> int:
     return 0
 
 
+def run_roofline(options: Namespace) -> int:
+    """The steps of a product beside what bounds them."""
+    reason = roofline.missing()
+    if reason is not None:
+        raise ValueError(reason)
+    rows: list[Row] = []
+    with environment.thread_limit(options.threads):
+        facts = _introduce(options, [])
+        for dtype in _names(options.dtypes, _DTYPES, "dtype"):
+            for n in _sizes(options.sizes):
+                rows += roofline.run(n, dtype, options.threads, Sampling(options.repeat, options.pause))
+    table = list(report.roofline(rows))
+    _print(*table)
+    _finish(options, {**facts, "torch": roofline.torch_version()}, [], rows)
+    if options.page is not None:
+        report.replace(options.page, table)
+    return 0
+
+
 def run_show(options: Namespace) -> int:
     """Print, and plot, a products record."""
     _require_plot(options)
@@ -187,7 +220,7 @@ def _finish(
     arguments = {
         name: value if isinstance(value, int | float | str) else None
         for name, value in vars(options).items()
-        if name not in ("run", "command", "output", "plot")
+        if name not in ("run", "command", "output", "plot", "page")
     }
     content: dict[str, object] = {
         "arguments": arguments,

@@ -1,9 +1,12 @@
-"""Tables on the terminal, from the rows of a record."""
+"""Tables on the terminal and in pages, from the rows of a record."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from bench.record import Row
+
+_BEGIN, _END = "<!-- table: begin -->", "<!-- table: end -->"
 
 Column = tuple[str, Callable[[Row], str]]
 
@@ -147,3 +150,40 @@ def profile(row: Row) -> Iterator[str]:
     if row["functions"]:
         yield "by function, on one thread:"
         yield from table(_FUNCTIONS, row["functions"])
+
+
+def roofline(rows: Sequence[Row]) -> Iterator[str]:
+    """The steps of a product and what bounds them, as Markdown."""
+    for n, dtype in dict.fromkeys((row["n"], row["dtype"]) for row in rows):
+        yield f"n = {n:,}, {dtype}:"
+        yield ""
+        yield "| step | time | G mac/s | of the unit's most | GB/s | of memory's most | bound by |"
+        yield "|---|---|---|---|---|---|---|"
+        for row in rows:
+            if (row["n"], row["dtype"]) == (n, dtype):
+                yield f"| {' | '.join(_step(row))} |"
+        yield ""
+    peaks = {row["unit"]: row["unit_peak"] for row in rows if row["unit_peak"] is not None}
+    most = [f"{unit} {peak / 1e9:,.0f} G mac/s" for unit, peak in peaks.items()]
+    most.append(f"memory {rows[0]['memory_peak'] / 1e9:,.1f} GB/s")
+    yield f"At most: {', '.join(most)}."
+
+
+def _step(row: Row) -> Iterator[str]:
+    shares = row["shares"]
+    yield row["contestant"]
+    yield seconds(row["seconds_median"])
+    yield f"{row['operations_per_second'] / 1e9:,.0f}" if row["operations"] else ""
+    yield f"{100 * shares[row['unit']]:.0f} % of {row['unit']}" if row["operations"] and row["unit"] in shares else ""
+    yield f"{row['bytes_per_second'] / 1e9:,.1f}"
+    yield f"{100 * shares['memory']:.0f} %"
+    yield row["bound"]
+
+
+def replace(page: Path, table: Sequence[str]) -> None:
+    """Put a table into a page of Markdown, between the comments that mark its place."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (begin and end):
+        raise ValueError(f"{page} has no place for a table: a line {_BEGIN} and below it a line {_END}")
+    page.write_text("\n".join((before + begin, "", *table, "", end + after)), encoding="utf-8")

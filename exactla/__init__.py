@@ -23,6 +23,7 @@ from exactla.settings import (
     progress,
     set_operand_checks,
     set_workspace_limit,
+    threads,
     workspace_limit,
 )
 from exactla.widths import width_ulps
@@ -61,6 +62,7 @@ __all__ = [
     "progress",
     "set_operand_checks",
     "set_workspace_limit",
+    "threads",
     "width_ulps",
     "workspace_limit",
 ]

@@ -10,7 +10,7 @@ one is the transpose of what the caller wrote); T pairs of matrices, giving T re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat, Format
@@ -25,8 +25,7 @@ Buffer = Any
 """Memory of a backend. Opaque: only its own backend looks inside."""
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(NamedTuple):
     """[S, R, K] entries: encodings of a format, or with format None integers in units of 2**exponents[r] (pieces).
 
     After a scan, entry x of row r is an integer times 2**exponents[r], of magnitude below 2**(exponents[r] + bits).
@@ -43,13 +42,13 @@ class Operand:
     truncated: bool = False  # whether bits below the row's exponent are dropped
 
 
-@dataclass(frozen=True)
-class Scanned:
+class Scanned(NamedTuple):
     """Operands that share their rows' exponents, and whether all their entries are finite."""
 
     operands: tuple[Operand, ...]
     bits: int
     finite: bool
+    typical_bits: int = 0  # the mean over rows of what `bits` is the largest of, where `settled_bits` is not 0
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,7 @@ class Engine:
         return (1 << self.accumulator_bits) // (modulus_limit // 2) ** 2
 
 
-@dataclass(frozen=True)
-class Tile:
+class Tile(NamedTuple):
     """Sizes of a block of work, for `Backend.tile_bytes`."""
 
     pairs: int
@@ -122,6 +120,7 @@ class Backend(Protocol):
     name: str
     engines: tuple[Engine, ...]  # the preferred one first
     leading_bits: int  # bits of a row that the plan for wide operands keeps, see core.truncation
+    settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
 
     # ---- memory ----------------------------------------------------------------------------------------------------
     def scope(self, like: "Source") -> AbstractContextManager[None]:
@@ -164,9 +163,19 @@ class Backend(Protocol):
         """Whether the longest product of residues at the bound, of equal and of opposite signs, comes out right."""
 
     def direct(
-        self, left: "Source", right: "Source", transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: "Source",
+        right: "Source",
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> Sequence[Buffer] | None:
-        """Encodings of a whole product whose calls would take longer than its work; None for the general path."""
+        """Encodings of a whole product whose calls would take longer than its work; None for the general path.
+
+        Without `checks` nobody asks for the second look at the operands, which `total` is for.
+        """
 
     # ---- verbs -----------------------------------------------------------------------------------------------------
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
@@ -222,6 +231,21 @@ class Backend(Protocol):
         roundings: Sequence[Rounding],
     ) -> tuple[tuple[Buffer, ...], Sequence[tuple[int, int, int]]]:
         """As `round`; and where s - 2**slack and s + 2**slack differ in sign or encodings: one host synchronisation."""
+
+    def round_settled(
+        self,
+        planes: Buffer,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        exact: tuple[Operand, Operand],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Buffer, ...], Buffer]:
+        """Encodings of the sums of products of `exact`, and a count of results that were left.
+
+        The planes and exponents are of the operands' leading bits, which decide most results; what they do not decide
+        is summed exactly, unless it is too much. Operands are of float formats.
+        """
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         """Pieces of the intervals [first, second], or first -+ second where not `endpoints`; first's exponents."""

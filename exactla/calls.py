@@ -18,11 +18,9 @@ from exactla.results import Info
 
 def read_operands(*operands: tuple[Any, str]) -> tuple[Source, ...]:
     """Check operands, each with its name in messages, and that they belong to one library and device."""
-    sources = tuple(
-        array.as_operand(name) if isinstance(array, Prepared) else read(array, name) for array, name in operands
-    )
+    sources = [array.as_operand(name) if isinstance(array, Prepared) else read(array, name) for array, name in operands]
     agree(*sources)
-    return sources
+    return tuple(sources)
 
 
 def recording(operands: Iterable[tuple[Any, str]]) -> bool:
@@ -59,10 +57,11 @@ def options() -> Options:
 def result_format(sources: Sequence[Source], dtype: Any) -> FloatFormat:
     """The format of a result, or of its parts where it is complex: the operands' common one, or the one asked for."""
     if dtype is None:
-        first = sources[0].format
-        if isinstance(first, FloatFormat) and all(s.format is first for s in sources):
+        formats = [s.format for s in sources]
+        first = formats[0]
+        if isinstance(first, FloatFormat) and formats.count(first) == len(formats):
             return first  # a library holds what it gave
-        format = common_format(*(s.format for s in sources))
+        format = common_format(*formats)
         sources[0].library.check_result(format, sources[0])
     else:
         is_complex = any(s.complex for s in sources)

@@ -302,15 +302,16 @@ def product(
     backend = calls.backend_for(a)
     options = calls.options()
     with backend.scope(a):
-        kept = _conversion(a, backend, False), _conversion(b, backend, not transposed)
+        prepared = a.prepared is not None or b.prepared is not None
         # a shortcut takes no settings and gives no account
-        if not (return_info or options.engine or options.workspace or options.progress or any(kept)):
-            encodings = backend.direct(a, b, transposed, format, roundings)
+        if not (return_info or prepared or options.engine or options.workspace or options.progress):
+            encodings = backend.direct(a, b, transposed, format, roundings, checks=options.checks)
             if encodings is not None:
                 return [backend.restore([x], format, layout.shape, a) for x in encodings], None
         left = calls.parts(backend, a, transpose=False)
         right = left if transposed and b is a else calls.parts(backend, b, transpose=not transposed)
         pairing = layout.pairing(left[0].shape[0], right[0].shape[0])
+        kept = _conversion(a, backend, False), _conversion(b, backend, not transposed)
         propagate = nonfinite == "propagate"
         try:
             buffers, work = rounded_product(

@@ -1,4 +1,4 @@
-"""Settings of the calling context: backend, engine, checks, workspace limit, progress.
+"""Settings of the calling context: backend, engine, threads, checks, workspace limit, progress.
 
 Each is a context variable, so threads and asynchronous tasks do not see each other's. A name is checked when it is
 set.
@@ -15,8 +15,12 @@ from exactla import registry
 Progress = Callable[[int, int], object]
 """Called as progress(done, total) after each block of work."""
 
+MOST_THREADS = 1 << 12
+"""More than a machine has cores: a mistake, which would end in a system that refuses to start them."""
+
 forced_backend: ContextVar[str | None] = ContextVar("forced_backend", default=None)
 forced_engine: ContextVar[str | None] = ContextVar("forced_engine", default=None)
+thread_count: ContextVar[int | None] = ContextVar("thread_count", default=None)
 checks_enabled: ContextVar[bool] = ContextVar("checks_enabled", default=True)
 workspace_bytes: ContextVar[int | None] = ContextVar("workspace_bytes", default=None)
 progress_callback: ContextVar[Progress | None] = ContextVar("progress_callback", default=None)
@@ -70,6 +74,19 @@ def engine(name: str | None) -> AbstractContextManager[None]:
     return _set(forced_engine, name)
 
 
+def threads(number: int | None) -> AbstractContextManager[None]:
+    """Compute on so many threads of the CPU inside a ``with`` block; None restores the automatic choice.
+
+    Parameters
+    ----------
+    number : int or None
+        1 or more, and more than there are cores if need be; small work takes fewer. None leaves the number to OpenMP,
+        or with the NumPy backend to BLAS, and so to OMP_NUM_THREADS and threadpoolctl. The result of a call never
+        depends on it.
+    """
+    return _set(thread_count, _checked_threads(number))
+
+
 def operand_checks(enabled: bool) -> AbstractContextManager[None]:
     """Switch the second check of the operands on or off inside a ``with`` block.
 
@@ -115,3 +132,12 @@ def _checked_limit(limit: int | None) -> int | None:
     if bytes_ <= 0:
         raise ValueError(f"a workspace limit is a positive number of bytes, got {bytes_}")
     return bytes_
+
+
+def _checked_threads(number: int | None) -> int | None:
+    if number is None:
+        return None
+    count = operator.index(number)
+    if not 1 <= count <= MOST_THREADS:
+        raise ValueError(f"the number of threads is from 1 to {MOST_THREADS}, got {count}")
+    return count

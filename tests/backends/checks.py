@@ -4,7 +4,6 @@ They are functions and not tests so that the negative controls can run them agai
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -78,7 +77,7 @@ def check_finite(device: Device, array: Any, expected: bool) -> None:
 def broken_entries(device: Device, scanned: Any, changed: Any, limit: int) -> int:
     """How many entries of an array are found to break the scan of another one."""
     (operand,) = device.scan(scanned).operands
-    late = replace(operand, buffer=device.operand(changed).buffer)
+    late = operand._replace(buffer=device.operand(changed).buffer)
     engine = device.backend.engines[0]
     _, count = device.backend.residues(late, base_for(limit, 64), engine)
     return device.backend.total([count])

@@ -5,7 +5,7 @@ Everything else about a buffer stays opaque: operands are made by `view` and `sc
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
@@ -84,7 +84,7 @@ class Device:
         """An operand of rows with these exponents [S, R], as `round` reads it."""
         values = np.asarray(values, np.int64)
         (operand,) = self.scan(np.zeros((*values.shape, 1))).operands
-        return replace(operand, exponents=self.upload(values))
+        return operand._replace(exponents=self.upload(values))
 
     def integers(self, operand: Operand) -> Any:
         """The entries of a scanned operand, or of a piece, in units of their rows' exponents, as Python integers."""
@@ -117,7 +117,8 @@ def _operand_from_cpu(buffer: Any, base: ResidueBase) -> Any:
 
 
 def _device_memory(memory: Any, dtype: Any, shape: tuple[int, ...], backend: str) -> Any:
-    return registry.load(backend)._device.download(memory, np.dtype(dtype), shape)
+    device: Any = registry.load(backend)
+    return device._device.download(memory, np.dtype(dtype), shape)
 
 
 def _from_device(buffer: Any, backend: str) -> Any:
@@ -144,7 +145,8 @@ def _to_device(values: Any, backend: str) -> Any:
     from exactla_backends.device.planes import Rows
 
     values = np.ascontiguousarray(values, np.int64)
-    return Rows(registry.load(backend)._device.upload(values), 0, values.shape[1], values.shape)
+    device: Any = registry.load(backend)
+    return Rows(device._device.upload(values), 0, values.shape[1], values.shape)
 
 
 def _device_ways(backend: str) -> dict[str, Any]:
@@ -174,7 +176,6 @@ _WAYS: dict[str, dict[str, Any]] = {
         "octet_bits": 500,
     },
     "sycl": _device_ways("sycl"),
-    "cuda": _device_ways("cuda"),
 }
 
 

@@ -8,7 +8,7 @@ given to another, an operand that was not scanned. It raises `ContractError` whe
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -52,6 +52,8 @@ class ExactBackend:
     exact: Callable[[Engine, int], bool] = lambda engine, limit: True
     free: int = 1 << 40
     leading_bits: int = 1 << 20  # fewer where a test wants leading bits first
+    settled_bits: int = 0
+    leaves: int = 0  # results that settling does not settle
     strict: bool = True  # False where a test changes an operand behind the back of the algorithms
     calls: Counter[str] = field(default_factory=Counter)
     tiles: list[Any] = field(default_factory=list)
@@ -83,19 +85,19 @@ class ExactBackend:
     def block(self, operand: Operand, stacks: slice, rows: slice, depth: slice) -> Operand:
         part = operand.buffer[stacks, rows, depth]
         exponents, tops = (None if x is None else x[stacks, rows] for x in (operand.exponents, operand.tops))
-        return replace(operand, buffer=part, shape=part.shape, exponents=exponents, tops=tops)
+        return operand._replace(buffer=part, shape=part.shape, exponents=exponents, tops=tops)
 
     def repeat(self, operand: Operand, stacks: int) -> Operand:
         if operand.shape[0] != 1 or operand.exponents is not None:
             raise ContractError(f"an operand of {operand.shape[0]} matrices was repeated, or a scanned one")
         shape = (stacks, *operand.shape[1:])
-        return replace(operand, buffer=np.broadcast_to(operand.buffer, shape), shape=shape)
+        return operand._replace(buffer=np.broadcast_to(operand.buffer, shape), shape=shape)
 
     def gather(self, operand: Operand, rows: Sequence[tuple[int, int]]) -> Operand:
         self.calls["gather"] += 1
         index = tuple(np.array(rows).T)
         part, exponents, tops = (x[index][:, None] for x in (operand.buffer, operand.exponents, operand.tops))
-        return replace(operand, buffer=part, shape=part.shape, exponents=exponents, tops=tops)
+        return operand._replace(buffer=part, shape=part.shape, exponents=exponents, tops=tops)
 
     def scatter(self, encodings: Any, places: Sequence[tuple[int, int, int]], values: Any) -> None:
         self.calls["scatter"] += 1
@@ -106,7 +108,7 @@ class ExactBackend:
         if operand.bits <= bits:
             return operand
         exponents = np.maximum(operand.exponents, operand.tops - bits)
-        return replace(operand, exponents=exponents, bits=bits, truncated=True)
+        return operand._replace(exponents=exponents, bits=bits, truncated=True)
 
     def allocate(self, shape: tuple[int, int, int], format: FloatFormat) -> Any:
         return np.full(shape, None, object)
@@ -140,7 +142,9 @@ class ExactBackend:
         self.calls["engine_is_exact"] += 1
         return self.exact(engine, modulus_limit)
 
-    def direct(self, left: Any, right: Any, transposed: bool, format: FloatFormat, roundings: Any) -> None:
+    def direct(
+        self, left: Any, right: Any, transposed: bool, format: FloatFormat, roundings: Any, *, checks: bool = True
+    ) -> None:
         self.calls["direct"] += 1
 
     # ---- verbs -----------------------------------------------------------------------------------------------------
@@ -162,9 +166,10 @@ class ExactBackend:
                 tops[place] = lowest + max(whole(v, lowest).bit_length() for v in row)
         bits = max((tops - exponents).flat, default=0)
         found = (
-            replace(x, exponents=exponents, bits=bits, tops=tops, finite=f) for x, f in zip(side, finite, strict=True)
+            x._replace(exponents=exponents, bits=bits, tops=tops, finite=f) for x, f in zip(side, finite, strict=True)
         )
-        return Scanned(tuple(found), bits, all(finite))
+        typical = -(-sum((tops - exponents).flat) // max(tops.size, 1))
+        return Scanned(tuple(found), bits, all(finite), typical)
 
     def first_nonfinite(self, operand: Operand) -> int:
         return next((i for i, v in enumerate(operand.buffer.flat) if isinstance(v, str)), -1)
@@ -251,6 +256,31 @@ class ExactBackend:
         ]
         return low, differ
 
+    def round_settled(
+        self,
+        planes: Planes,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        exact: tuple[Operand, Operand],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Any, ...], int]:
+        """Right wherever the distance that the contract allows for holds; those that it does not are left."""
+        self.calls["round_settled"] += 1
+        left, right, pairs, shift = exponents
+        near, left_over = self.determined(planes, base), 0
+        numbers = np.zeros(near.shape, object)
+        for t, r, c in np.ndindex(near.shape):
+            rows = exact[0].buffer[pairs[0][t], r], exact[1].buffer[pairs[1][t], c]
+            value = sum((x * y for x, y in zip(*rows, strict=True)), Fraction(0))
+            unit = Fraction(2) ** int(left.exponents[pairs[0][t], r] + right.exponents[pairs[1][t], c])
+            scale = exact[0].exponents[pairs[0][t], r] + exact[1].exponents[pairs[1][t], c]
+            numbers[t, r, c] = whole(value, scale)
+            if abs(value / unit - near[t, r, c]) >= len(rows[0]) * ((1 << left.bits) + (1 << right.bits) + 1):
+                raise ContractError(f"planes are {near[t, r, c]} where {value / unit} is wanted")
+            left_over += self.leaves
+        return self._round(numbers, (exact[0], exact[1], pairs, shift), format, roundings), left_over
+
     def _round(
         self,
         numbers: Any,
@@ -278,7 +308,7 @@ class ExactBackend:
         units = np.vectorize(lambda e: Fraction(2) ** int(e), otypes=[object])(first.exponents)[:, :, None]
 
         def piece(numbers: Any) -> Operand:
-            return replace(first, buffer=numbers * units, format=None, bits=first.bits + 2)
+            return first._replace(buffer=numbers * units, format=None, bits=first.bits + 2)
 
         signed, positive = np.sign(m) * smaller, abs(m)
         return IntervalPieces(
@@ -318,7 +348,7 @@ class ExactBackend:
             numbers = np.zeros(operand.shape, object)
             for place in np.ndindex(operand.shape):
                 numbers[place] = Fraction(function(operand.buffer[place]))
-            return replace(operand, buffer=numbers, format=None, exponents=np.zeros(operand.shape[:2], object), bits=1)
+            return operand._replace(buffer=numbers, format=None, exponents=np.zeros(operand.shape[:2], object), bits=1)
 
         def sign(v: Any) -> int:
             return signs[v] if isinstance(v, str) else (v > 0) - (v < 0)

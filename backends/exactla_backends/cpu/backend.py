@@ -3,11 +3,12 @@
 import ctypes
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
+from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
@@ -17,12 +18,12 @@ from exactla_backends.cpu.direct import Direct
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
 from exactla_backends.cpu.residues import (
-    COLUMNS,
     OperandPlanes,
     PendingProduct,
     ResultPlanes,
     aligned,
     padded,
+    padded_columns,
     padded_depth,
     residues_of,
 )
@@ -33,13 +34,9 @@ from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import scan as scanning
 from exactla_backends.numpy import special
 from exactla_backends.numpy.chunks import chunks
-from exactla_backends.numpy.threads import threads
 
 OCTET_LIMIT, DIGITS_LIMIT = 256, 65280
 INSTRUCTIONS = "EXACTLA_CPU_INSTRUCTIONS"
-NONE = 1 << 40
-TILE_SIDE, TILE_BYTES, WORTH_A_THREAD = 256, 7 << 18, 1 << 15
-"""Rows and columns, and bytes of residues, of the largest tile, and work for threads; see native.c."""
 
 INTEGERS = 1 << 16
 """Results that become integers at a time."""
@@ -67,8 +64,8 @@ class CpuBackend(HostMemory):
         planes = len(base.moduli) * _octets(base)
         depth = padded_depth(tile.depth)
         # the right side is held in two forms while it is packed
-        operands = (tile.left_stacks * tile.rows + 2 * tile.right_stacks * padded(tile.columns, COLUMNS)) * depth
-        results = tile.pairs * tile.rows * padded(tile.columns, COLUMNS)
+        operands = (tile.left_stacks * tile.rows + 2 * tile.right_stacks * padded_columns(tile.columns)) * depth
+        results = tile.pairs * tile.rows * padded_columns(tile.columns)
         limbs = base.product.bit_length() // 32 + 1
         # integers on their way to the host, some at a time, and encodings or integers of the block
         rounded = (10 * limbs + 56) * min(results, max(INTEGERS, tile.columns)) + 16 * groups * results
@@ -85,13 +82,22 @@ class CpuBackend(HostMemory):
 
     def _tiles_bytes(self, tile: Tile, planes: int, octets: int) -> int:
         """What threads take for a tile each: its residues, and scratch of the matrix kernels."""
-        rows, columns = (padded(min(side, TILE_SIDE), 32) for side in (tile.rows, tile.columns))
+        limits = library.limits()
+        rows, columns = (padded(min(side, limits.tile_side), 32) for side in (tile.rows, tile.columns))
         scratch = self._native.call("scratch", I64(octets), I64(rows), I64(columns))
-        small = tile.pairs * tile.rows * tile.columns * max(tile.depth // 16, 8) < WORTH_A_THREAD
-        return (1 if small else threads()) * (min(TILE_BYTES, rows * columns * planes) + scratch)
+        small = tile.pairs * tile.rows * tile.columns * max(tile.depth // 16, 8) < limits.worth_a_thread
+        each: int = min(limits.tile_bytes, rows * columns * planes) + scratch
+        return each if small else each * library.threads()
 
     def direct(
-        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: Source,
+        right: Source,
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> Sequence[Array] | None:
         return self._direct.product(left, right, transposed, format, roundings)
 
@@ -103,16 +109,19 @@ class CpuBackend(HostMemory):
 
     def _scan(self, operands: Sequence[Operand]) -> Scanned:
         stacks, rows, _ = operands[0].shape
-        lowest, highest = np.full((2, stacks, rows), [[[NONE]], [[-NONE]]], np.int64)
-        nonfinite = [
-            self._native.call("scan", ctypes.byref(_stack(x)), _pointer(lowest), _pointer(highest), I64(0))
-            for x in operands
-        ]
-        empty = highest == -NONE
-        lowest[empty] = highest[empty] = 0
-        bits = int((highest - lowest).max(initial=0))
+        lowest, highest = np.empty((2, stacks, rows), np.int64)
+        nonfinite = (I64 * len(operands))()
+        kept = [_stack(x) for x in operands]
+        bits = self._native.run(
+            "scan",
+            (library.Stack * len(kept))(*kept),
+            I64(len(kept)),
+            _pointer(lowest),
+            _pointer(highest),
+            nonfinite,
+        )
         scanned = tuple(
-            replace(x, exponents=lowest, bits=bits, tops=highest, finite=not bad)
+            x._replace(exponents=lowest, bits=bits, tops=highest, finite=not bad)
             for x, bad in zip(operands, nonfinite, strict=True)
         )
         return Scanned(scanned, bits, not any(nonfinite))
@@ -130,13 +139,12 @@ class CpuBackend(HostMemory):
         octets = _octets(base)
         stacks, rows, depth = operand.shape
         planes = aligned((stacks, len(base.moduli) * octets, rows, padded_depth(depth)))
-        broken = self._native.call(
+        broken = self._native.run(
             "residues",
             ctypes.byref(_stack(operand)),
             ctypes.byref(_residue_table(operand, base)),
             I64(octets),
             ctypes.byref(library.plane_stack(planes)),
-            I64(0),
         )
         return OperandPlanes(self._native, planes, rows), broken
 
@@ -155,7 +163,7 @@ class CpuBackend(HostMemory):
         result = ResultPlanes(aligned(found[0].planes.shape, found[0].planes.dtype.type), found[0].columns)
         signs = np.array([sign for sign, _ in terms], np.int64)
         stacks = (library.ResultStack * len(found))(*(library.result_stack(x.planes, x.columns) for x in found))
-        self._native.call(
+        self._native.run(
             "combine",
             ctypes.byref(library.result_stack(result.planes, result.columns)),
             stacks,
@@ -163,7 +171,6 @@ class CpuBackend(HostMemory):
             I64(len(found)),
             I64(len(result.planes)),
             ctypes.byref(library.crt_table(base, _octets(base))),
-            I64(0),
         )
         return result
 
@@ -180,13 +187,12 @@ class CpuBackend(HostMemory):
     def _some_integers(self, planes: Array, columns: int, base: ResidueBase) -> Array:
         count = tables.crt(base, _octets(base)).limbs
         limbs = np.empty((len(planes), planes.shape[2], columns, count), np.uint32)
-        self._native.call(
+        self._native.run(
             "integers",
             ctypes.byref(library.result_stack(planes, columns)),
             I64(len(planes)),
             ctypes.byref(library.crt_table(base, _octets(base))),
             _pointer(limbs),
-            I64(0),
         )
         return mp.from_words(limbs)
 
@@ -232,15 +238,14 @@ class CpuBackend(HostMemory):
         rows, columns = (np.ascontiguousarray(x.exponents) for x in (left, right))
         job = library.rounding_job(base, _octets(base), format, (rows, columns, shift), results, roundings, certified)
         if isinstance(planes, PendingProduct):
-            self._native.call("multiply_round", ctypes.byref(planes.product), ctypes.byref(job), I64(0))
+            self._native.run("multiply_round", ctypes.byref(planes.product), ctypes.byref(job))
         else:
-            self._native.call(
+            self._native.run(
                 "round",
                 ctypes.byref(library.result_stack(planes.planes, planes.columns)),
                 *map(_pointer, index),
                 I64(len(index[0])),
                 ctypes.byref(job),
-                I64(0),
             )
         return results
 
@@ -250,9 +255,9 @@ class CpuBackend(HostMemory):
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         counts = _Counts(first, second, endpoints)
         pair = _Intervals(counts)
-        bits = max(first.bits, second.bits) + reference.EXTRA_BITS
+        bits = max(first.bits, second.bits) + EXTRA_BITS
         m, abs_m, r, outer, rho, abs_rho, straddles = (
-            replace(first, buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)
+            first._replace(buffer=_Piece(pair, i), format=None, bits=bits) for i in range(7)
         )
         return IntervalPieces(m, abs_m, r, outer, rho, abs_rho, straddles, _Count(counts, 0), _Count(counts, 1))
 
@@ -274,7 +279,7 @@ class CpuBackend(HostMemory):
 
     def _result_planes(self, residues: Array, base: ResidueBase) -> ResultPlanes:
         moduli, pairs, rows, columns = residues.shape
-        planes = aligned((pairs, moduli, rows, padded(columns, COLUMNS)), np.int8 if _octets(base) == 1 else np.int16)
+        planes = aligned((pairs, moduli, rows, padded_columns(columns)), np.int8 if _octets(base) == 1 else np.int16)
         planes[..., :columns] = residues.swapaxes(0, 1)
         return ResultPlanes(planes, columns)
 
@@ -334,7 +339,7 @@ class _Intervals:
         limbs = tables.limbs_for(max(counts.first.bits, counts.second.bits) + 4)
         targets = (library.PlaneStack * 7)(*map(library.plane_stack, planes))
         invalid = I64(0)
-        broken = native.call(
+        broken = native.run(
             "interval_residues",
             ctypes.byref(_stack(counts.first)),
             ctypes.byref(_stack(counts.second)),
@@ -343,7 +348,6 @@ class _Intervals:
             I64(octets),
             targets,
             ctypes.byref(invalid),
-            I64(0),
         )
         counts.values = invalid.value, broken
         return [OperandPlanes(native, x, rows) for x in planes]

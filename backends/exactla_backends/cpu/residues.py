@@ -7,6 +7,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -14,14 +15,17 @@ from exactla.core.moduli import ResidueBase
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import Array, Instructions
 
-DEPTH, COLUMNS, ALIGNMENT = 64, 16, 64
-"""Paddings of the matrix kernels, XL_MATRIX_*."""
-
 
 def padded_depth(depth: int) -> int:
     """The inner dimension as planes hold it: rows that are powers of two apart would share a few sets of the cache."""
-    found = padded(depth, DEPTH)
-    return found + DEPTH if found >= 2048 and found % 2048 == 0 else found
+    step = library.limits().depth
+    found = padded(depth, step)
+    return found + step if found >= 2048 and found % 2048 == 0 else found
+
+
+def padded_columns(columns: int) -> int:
+    """Columns as right operands are packed, and results laid out."""
+    return padded(columns, library.limits().columns)
 
 
 def padded(n: int, multiple: int) -> int:
@@ -30,10 +34,11 @@ def padded(n: int, multiple: int) -> int:
 
 
 def aligned(shape: Sequence[int], dtype: type = np.int8) -> Array:
-    """An uninitialised array that starts at a multiple of ALIGNMENT bytes."""
-    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-    whole = np.empty(size + ALIGNMENT, np.uint8)
-    start = -whole.ctypes.data % ALIGNMENT
+    """An uninitialised array that starts where the matrix kernels want it."""
+    alignment = library.limits().alignment
+    size = prod(shape) * np.dtype(dtype).itemsize
+    whole = np.empty(size + alignment, np.uint8)
+    start = -library.pointer(whole) % alignment
     return whole[start : start + size].view(dtype).reshape(shape)
 
 
@@ -49,15 +54,14 @@ class OperandPlanes:
     def packed(self) -> Array:
         """Bytes [S, planes, packed] in the order that the matrix kernels read."""
         stacks, planes, rows, depth = self.planes.shape
-        packed = aligned((stacks, planes, padded(rows, COLUMNS) * depth))
-        self.instructions.call(
+        packed = aligned((stacks, planes, padded_columns(rows) * depth))
+        self.instructions.run(
             "pack",
             library.Pointer(library.pointer(self.planes)),
             library.I64(stacks * planes),
             library.I64(rows),
             library.I64(depth),
             library.Pointer(library.pointer(packed)),
-            library.I64(0),
         )
         return packed
 
@@ -124,14 +128,13 @@ class PendingProduct:
         """The residues, computed."""
         pairs, rows, columns = self.shape
         residues = aligned(
-            (pairs, len(self.base.moduli), rows, padded(columns, COLUMNS)), np.int8 if self.octets == 1 else np.int16
+            (pairs, len(self.base.moduli), rows, padded_columns(columns)), np.int8 if self.octets == 1 else np.int16
         )
         found = ResultPlanes(residues, columns)
-        self.instructions.call(
+        self.instructions.run(
             "multiply",
             ctypes.byref(self.product),
             ctypes.byref(library.result_stack(residues, columns)),
-            library.I64(0),
         )
         return found
 

@@ -1,32 +1,59 @@
 """The CUDA backend: the verbs of all devices, and faster kernels for those that large products spend their time in."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from math import prod
 
 import numpy as np
 
 from exactla.backend import Operand, Pairs
 from exactla.core.moduli import ResidueBase
-from exactla.formats import BigIntegerFormat, FloatFormat
+from exactla.core.planning import sum_bits
+from exactla.formats import BigIntegerFormat, FloatFormat, Format
+from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cuda import driver, elements
 from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.direct import Direct
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.device.backend import DeviceBackend
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
+from exactla_backends.device.results import FEW, in_twos
 from exactla_backends.kernels import tables
 
 CELL = 4
 """Bytes of a count, or of a cell of a row's range."""
 
+DOUBTFUL_SHARE = 256
+"""There is room for one doubtful result in so many: with more of them all bits are cheaper for all."""
+
 
 class CudaBackend(DeviceBackend):
     """See `exactla.backend.Backend`. Kernels of `elements.cu` take the place of general ones where they apply."""
 
+    settled_bits = 32 * elements.MOST_LIMBS - 1
+
     def __init__(self) -> None:
         device = CudaDevice()
-        super().__init__("cuda", device, CudaMatrix(device))
+        matrix = CudaMatrix(device)
+        super().__init__("cuda", device, matrix)
         self._cuda = device
+        self._direct = Direct(device, matrix, self._constant)
+
+    def direct(
+        self,
+        left: Source,
+        right: Source,
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
+    ) -> Sequence[Encodings] | None:
+        engine = self.engines[0]
+        is_exact = partial(self.engine_is_exact, engine, engine.modulus_limits[0])
+        return self._direct.product(left, right, transposed, format, roundings, checks, is_exact)
 
     def _place(self) -> elements.Place:
         number = self._cuda.number
@@ -35,11 +62,9 @@ class CudaBackend(DeviceBackend):
     def _scan_operand(self, operand: Operand, cells: Memory, ranges_at: int, nonfinite_at: int) -> None:
         if not _is_fixed(operand):
             super()._scan_operand(operand, cells, ranges_at, nonfinite_at)
-            return
-        if 0 in operand.shape:
-            return
-        ranges, nonfinite = cells.ptr + CELL * ranges_at, cells.ptr + CELL * nonfinite_at
-        elements.scan(self._place(), operand.format, _entries(operand) | {"ranges": ranges, "nonfinite": nonfinite})
+        elif 0 not in operand.shape:
+            ranges, nonfinite = cells.ptr + CELL * ranges_at, cells.ptr + CELL * nonfinite_at
+            elements.scan(self._place(), _format(operand), _entries(operand), ranges, nonfinite)
 
     def _residues(
         self, operand: Operand, base: ResidueBase, depth: int, count: Count, constants: Mapping[str, int]
@@ -49,18 +74,16 @@ class CudaBackend(DeviceBackend):
             return super()._residues(operand, base, depth, count, constants)
         stacks, rows, _ = operand.shape
         planes = self._cuda.allocate(stacks * rows * depth * len(base.moduli))
-        fields = _entries(operand) | {
-            "padded": depth,
-            "exponents": operand.exponents.memory.ptr + 8 * operand.exponents.offset,
-            "exponent_stride": operand.exponents.stride,
-            "bits": operand.bits,
-            "moduli": len(base.moduli),
-            "may_drop": int(operand.truncated),
-            "expect_finite": int(operand.finite),
-            "planes": planes.ptr,
-            "broken": count.memory.ptr + CELL * count.index,
-        }
-        elements.residues8(self._place(), operand.format, base, limbs, fields)
+        elements.residues8(
+            self._place(),
+            _format(operand),
+            base,
+            limbs,
+            _entries(operand),
+            _exponents(operand),
+            (planes.ptr, depth),
+            (operand.bits, operand.truncated, operand.finite, count.memory.ptr + CELL * count.cell),
+        )
         return planes
 
     def _launch_round(
@@ -78,26 +101,74 @@ class CudaBackend(DeviceBackend):
             return
         if 0 in planes.shape:
             return
+        elements.round8(self._place(), format, base, self._results(planes, exponents, outputs))
+
+    def _results(
+        self,
+        planes: ResultPlanes,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        outputs: tuple[Sequence[Encodings], Sequence[Rounding]],
+    ) -> elements.Results:
         left, right, pairs, shift = exponents
         rows, columns = left.exponents, right.exponents
         starts = [[x.offset + x.stride * i for i in index] for x, index in zip((rows, columns), pairs, strict=True)]
         codes = [tables.ROUNDINGS[rounding] for rounding in outputs[1]]
         encodings = [x.memory.ptr for x in outputs[0]]
-        fields = {
-            "residues": planes.memory.ptr,
-            "pairs": planes.shape[0],
-            "moduli": planes.moduli,
-            "rows": planes.shape[1],
-            "columns": planes.shape[2],
-            "stride": planes.padded_columns,
-            "row_exponents": rows.memory.ptr,
-            "column_exponents": columns.memory.ptr,
-            "starts": self._table(np.array(starts, np.int64)).ptr,
-            "shift": shift,
-            "encodings": (*encodings, *encodings[: 2 - len(encodings)]),
-            "roundings": (*codes, *([-1] * (2 - len(codes)))),
-        }
-        elements.round8(self._place(), format, base, fields)
+        return elements.Results(
+            planes.memory.ptr,
+            planes.shape[0],
+            planes.moduli,
+            planes.shape[1],
+            planes.shape[2],
+            planes.padded_columns,
+            rows.memory.ptr,
+            columns.memory.ptr,
+            self._table(np.array(starts, np.int64)).ptr,
+            shift,
+            (encodings[0], encodings[-1]),
+            (codes[0], codes[1] if len(codes) > 1 else -1),
+        )
+
+    def round_settled(
+        self,
+        planes: ResultPlanes,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        exact: tuple[Operand, Operand],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Encodings, ...], Count]:
+        leading, pairs = exponents[:2], exponents[2]
+        results = tuple(self.allocate(planes.shape, format) for _ in roundings)
+        left_over = self._counts.new()
+        if 0 in planes.shape:
+            return results, left_over
+        place, places = self._place(), self._table(np.array(pairs, np.int64))
+        dropped = [self._count_dropped(place, x, y) for x, y in zip(exact, leading, strict=True)]
+        capacity = prod(planes.shape) // DOUBTFUL_SHARE + FEW
+        limbs = tables.limbs_for(sum_bits(exact[0].bits, exact[1].bits, exact[0].shape[2]))
+        formats = (_format(exact[0]), _format(exact[1]), format)
+        sides = ((_entries(exact[0]), _exponents(exact[0])), (_entries(exact[1]), _exponents(exact[1])))
+        for outputs in in_twos(results, roundings):
+            doubtful = self._filled(2, 2, 0, size=8 * (1 + capacity))
+            certificate = elements.Certificate(
+                *(memory.ptr for memory in dropped),
+                *map(_tops, leading),
+                *(places.ptr, doubtful.ptr, capacity),
+            )
+            job = self._results(planes, exponents, outputs)
+            elements.round8(place, format, base, job, certificate)
+            left = left_over.memory.ptr + CELL * left_over.cell
+            elements.settle(place, formats, limbs, sides, job, certificate, left)
+        return results, left_over
+
+    def _count_dropped(self, place: elements.Place, exact: Operand, leading: Operand) -> Memory:
+        """For each row of an operand, int32 [S, R], the entries with bits below the exponents of its leading bits."""
+        stacks, rows, _ = exact.shape
+        counts = self._filled(stacks * rows, stacks * rows, 0)
+        if leading.exponents is not exact.exponents and 0 not in exact.shape:
+            elements.count_dropped(place, _format(exact), _entries(exact), _exponents(leading), counts.ptr)
+        return counts
 
 
 def _is_fixed(operand: Operand) -> bool:
@@ -105,7 +176,24 @@ def _is_fixed(operand: Operand) -> bool:
     return operand.format is not None and not isinstance(operand.format, BigIntegerFormat)
 
 
-def _entries(operand: Operand) -> dict[str, object]:
-    """The fields that describe an operand to the kernels of `elements.cu`."""
-    x, (stacks, rows, depth) = operand.buffer, operand.shape
-    return {"data": x.memory.ptr + x.offset, "strides": x.strides, "stacks": stacks, "rows": rows, "depth": depth}
+def _format(operand: Operand) -> Format:
+    if operand.format is None:
+        raise TypeError("integers of limbs have no format")
+    return operand.format
+
+
+def _entries(operand: Operand) -> elements.Entries:
+    x = operand.buffer
+    return elements.Entries(x.memory.ptr + x.offset, *x.strides, *operand.shape)
+
+
+def _exponents(operand: Operand) -> elements.Exponents:
+    rows = operand.exponents
+    return elements.Exponents(rows.memory.ptr + 8 * rows.offset, rows.stride)
+
+
+def _tops(operand: Operand) -> int:
+    """Where the tops of rows would begin whose exponents begin at element 0: both are laid out alike."""
+    exponents, tops = operand.exponents, operand.tops
+    address: int = tops.memory.ptr + 8 * (tops.offset - exponents.offset)
+    return address

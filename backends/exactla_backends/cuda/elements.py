@@ -1,16 +1,16 @@
 """Launches of the kernels in `elements.cu`: their tables by value, their grids, and when they apply."""
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from exactla.core.moduli import ResidueBase
 from exactla.formats import Format
 from exactla_backends.cuda import driver
+from exactla_backends.device.planes import DEPTH
 from exactla_backends.kernels import tables
 from exactla_backends.kernels.text import flattened
 
@@ -20,51 +20,23 @@ MODULI = 56
 MOST_LIMBS = 12
 """Limbs of the largest integers that become residues."""
 
-LANES = 16
-"""Entries that a thread turns into residues."""
+LANES, FEW_LANES, FEW_ENTRIES = 16, 4, 1 << 20
+"""Entries that a thread turns into residues, of a large operand and of one that would leave threads idle."""
 
 SCAN_LEAST, SCAN_BLOCKS = 256, 4096
 """Entries of a row that are worth a block of threads, and blocks that keep any device busy."""
 
+SETTLING_BLOCKS = 1024
+"""Blocks of four warps, each of which takes doubtful results in turn."""
+
 _GRID = 65535
-_I64, _Address = ctypes.c_int64, ctypes.c_void_p
 
 
-class _Conversion(ctypes.Structure):
-    _fields_ = (
-        ("data", _Address),
-        ("strides", _I64 * 3),
-        *((name, _I64) for name in ("stacks", "rows", "depth", "padded")),
-        ("exponents", _Address),
-        *((name, _I64) for name in ("exponent_stride", "bits", "moduli", "may_drop", "expect_finite")),
-        ("planes", _Address),
-        ("broken", _Address),
-    )
+Source = tuple[str, str, tuple[str, ...]]
+"""A text, the kernel in it, and options of the compiler."""
 
 
-class _Results(ctypes.Structure):
-    _fields_ = (
-        ("residues", _Address),
-        *((name, _I64) for name in ("pairs", "moduli", "rows", "columns", "stride")),
-        *((name, _Address) for name in ("row_exponents", "column_exponents", "starts")),
-        ("shift", _I64),
-        ("encodings", _Address * 2),
-        ("roundings", _I64 * 2),
-    )
-
-
-class _Search(ctypes.Structure):
-    _fields_ = (
-        ("data", _Address),
-        ("strides", _I64 * 3),
-        *((name, _I64) for name in ("stacks", "rows", "depth", "step")),
-        ("ranges", _Address),
-        ("nonfinite", _Address),
-    )
-
-
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A device, and a stream of it."""
 
     device: int
@@ -72,51 +44,169 @@ class Place:
     stream: int
 
 
-def scan(place: Place, format: Format, fields: dict[str, Any]) -> None:
-    """Ranges of rows, and the number of entries that are not finite; fields of xl_search without `step`."""
-    job = _Search(**fields)
-    rows_first = _rows_first(job)
+class Entries(NamedTuple):
+    """An operand, as the kernels read it: its address, strides in bytes, and sizes."""
+
+    data: int
+    stack_stride: int
+    row_stride: int
+    depth_stride: int
+    stacks: int
+    rows: int
+    depth: int
+
+    @property
+    def rows_first(self) -> bool:
+        """Whether neighbours along the rows are nearer in memory than those along the inner dimension."""
+        return self.rows > 1 and abs(self.row_stride) < abs(self.depth_stride)
+
+
+class Exponents(NamedTuple):
+    """The exponents of an operand's rows: int64, the first of each matrix `stride` elements after that of the last."""
+
+    address: int
+    stride: int
+
+
+class Results(NamedTuple):
+    """Residues, and the encodings that they become in one direction or two: the fields of xl_results8."""
+
+    residues: int
+    pairs: int
+    moduli: int
+    rows: int
+    columns: int
+    stride: int
+    row_exponents: int
+    column_exponents: int
+    starts: int
+    shift: int
+    encodings: tuple[int, int]
+    roundings: tuple[int, int]
+
+    def words(self) -> tuple[int, ...]:
+        """The fields, one after the other."""
+        return *self[:-2], *self.encodings, *self.roundings
+
+
+class Certificate(NamedTuple):
+    """What decides whether results of leading bits are right, and where the others are noted."""
+
+    left_dropped: int = 0
+    right_dropped: int = 0
+    row_tops: int = 0
+    column_tops: int = 0
+    places: int = 0
+    doubtful: int = 0
+    capacity: int = 0
+
+
+def scan(place: Place, format: Format, entries: Entries, ranges: int, nonfinite: int) -> None:
+    """Widen the ranges of rows, int32 [2, stacks, rows], and count the entries that are not finite."""
+    _over_rows(place, _scan_source(format, entries.rows_first), entries, (ranges, nonfinite))
+
+
+def exponents(place: Place, format: Format, entries: Entries, exponents: int, cells: int) -> None:
+    """Exponents of rows and their tops behind them, int64 [2, stacks, rows], of an operand of little depth.
+
+    Of two cells, int32, the first becomes the largest distance between those, and the second grows by the number of
+    entries that are not finite.
+    """
+    rows = -(-entries.rows // (32 if entries.rows_first else 8))
+    function = driver.kernel(*_exponents_source(format, entries.rows_first), place.target, place.device)
+    grid = (rows, 1, min(entries.stacks, _GRID))
+    driver.launch(
+        function, grid, (32, 32 if entries.rows_first else 8), place.stream, (_job(*entries, exponents, cells),)
+    )
+
+
+def count_dropped(place: Place, format: Format, entries: Entries, exponents: Exponents, counts: int) -> None:
+    """Count, for each row, the entries that have bits below its exponent: int32 [stacks, rows]."""
+    _over_rows(place, _count_source(format, entries.rows_first), entries, (*exponents, counts))
+
+
+def _over_rows(place: Place, source: Source, entries: Entries, more: tuple[int, ...]) -> None:
     block = (32, 8)
-    rows = -(-job.rows // block[0 if rows_first else 1])
-    parts = max(1, min(-(-job.depth // SCAN_LEAST), SCAN_BLOCKS // max(rows * job.stacks, 1)))
-    job.step = -(-job.depth // parts)
-    function = driver.kernel(*_scan_source(format, rows_first), place.target, place.device)
-    driver.launch(function, (rows, parts, min(job.stacks, _GRID)), block, place.stream, (job,))
+    rows = -(-entries.rows // block[0 if entries.rows_first else 1])
+    parts = max(1, min(-(-entries.depth // SCAN_LEAST), SCAN_BLOCKS // max(rows * entries.stacks, 1)))
+    step = -(-entries.depth // parts)
+    function = driver.kernel(*source, place.target, place.device)
+    driver.launch(
+        function, (rows, parts, min(entries.stacks, _GRID)), block, place.stream, (_job(*entries, step, *more),)
+    )
 
 
-def residues8(place: Place, format: Format, base: ResidueBase, limbs: int, fields: dict[str, Any]) -> None:
-    """Residues of an operand of integers of `limbs` limbs; `fields` are those of xl_conversion."""
-    job = _Conversion(**fields)
-    rows_first = _rows_first(job)
-    function = driver.kernel(*_residues_source(format, limbs, rows_first), place.target, place.device)
-    block = (32, 8 if rows_first else 4)
-    across = job.rows if rows_first else job.padded // LANES
-    along = job.padded // (8 * LANES) if rows_first else -(-job.rows // block[1])
-    grid = (-(-across // block[0]), min(along, _GRID), min(job.stacks, _GRID))
+def residues8(
+    place: Place,
+    format: Format,
+    base: ResidueBase,
+    limbs: int,
+    entries: Entries,
+    exponents: Exponents,
+    planes: tuple[int, int],
+    checks: tuple[int, bool, bool, int],
+) -> None:
+    """Residues of an operand of integers of `limbs` limbs.
+
+    `planes` are the address and the padded depth of [stacks, moduli, rows, padded]; `checks` are the bits of the
+    integers, whether bits may be dropped, whether all entries have to be finite, and the address of a count of those
+    that break their scan.
+    """
+    bits, may_drop, expect_finite, broken = checks
+    job = _job(*entries, planes[1], *exponents, bits, len(base.moduli), may_drop, expect_finite, planes[0], broken)
+    lanes = LANES if entries.stacks * entries.rows * planes[1] > FEW_ENTRIES else FEW_LANES
+    block = (32, DEPTH // lanes if entries.rows_first else 4)
+    across = entries.rows if entries.rows_first else planes[1] // lanes
+    along = planes[1] // DEPTH if entries.rows_first else -(-entries.rows // block[1])
+    grid = (-(-across // block[0]), min(along, _GRID), min(entries.stacks, _GRID))
+    source = _residues_source(format, limbs, entries.rows_first, lanes)
+    function = driver.kernel(*source, place.target, place.device)
     driver.launch(function, grid, block, place.stream, (job, _residue_rows(base, limbs)))
 
 
-def round8(place: Place, format: Format, base: ResidueBase, fields: dict[str, Any]) -> None:
-    """Encodings of results in one direction or two; `fields` are those of xl_results8."""
-    job = _Results(**fields)
-    limbs = crt_limbs(base)
-    pairs = -(-len(base.moduli) // 2)
-    function = driver.kernel(*_round_source(format, limbs, pairs), place.target, place.device)
+def round8(
+    place: Place, format: Format, base: ResidueBase, results: Results, certificate: Certificate | None = None
+) -> None:
+    """Encodings of results; with a certificate those that it does not cover are noted."""
+    job = _job(*results.words(), *(certificate or Certificate()))
+    limbs, pairs = crt_limbs(base), -(-len(base.moduli) // 2)
+    source = _round_source(format, limbs, pairs, certificate is not None)
+    function = driver.kernel(*source, place.target, place.device)
     block = (32, 4)
-    grid = (-(-job.columns // (4 * block[0])), min(-(-job.rows // block[1]), _GRID), min(job.pairs, _GRID))
+    grid = (-(-results.columns // (4 * block[0])), min(-(-results.rows // block[1]), _GRID), min(results.pairs, _GRID))
     driver.launch(function, grid, block, place.stream, (job, _crt_pairs(base)))
 
 
+def settle(
+    place: Place,
+    formats: tuple[Format, Format, Format],
+    limbs: int,
+    sides: tuple[tuple[Entries, Exponents], tuple[Entries, Exponents]],
+    results: Results,
+    certificate: Certificate,
+    left_over: int,
+) -> None:
+    """Encodings of doubtful results from exact sums of `limbs` limbs; a count grows by those that were not noted.
+
+    The formats are those of the left and the right operand and of the results.
+    """
+    (left, left_exponents), (right, right_exponents) = sides
+    job = _job(
+        *(*left[:4], *left_exponents, *right[:4], *right_exponents),
+        *(results.pairs, results.rows, results.columns, left.depth, results.shift),
+        *(certificate.places, certificate.doubtful, certificate.capacity, left_over),
+        *(*results.encodings, *results.roundings),
+    )
+    function = driver.kernel(*_settle_source(*formats, limbs), place.target, place.device)
+    driver.launch(function, (SETTLING_BLOCKS, 1, 1), (128, 1), place.stream, (job,))
+
+
+def _job(*words: int) -> ctypes.Array[ctypes.c_int64]:
+    """A structure of addresses and 64-bit integers, by value."""
+    return (ctypes.c_int64 * len(words))(*words)
+
+
 # ---- sources ---------------------------------------------------------------------------------------------------------
-
-
-def _rows_first(job: _Search | _Conversion) -> bool:
-    """Whether neighbours along the rows are nearer in memory than those along the inner dimension."""
-    return job.rows > 1 and abs(job.strides[1]) < abs(job.strides[2])
-
-
-Source = tuple[str, str, tuple[str, ...]]
-"""A text, the kernel in it, and options of the compiler."""
 
 
 @cache
@@ -125,13 +215,30 @@ def _scan_source(format: Format, rows_first: bool) -> Source:
 
 
 @cache
-def _residues_source(format: Format, limbs: int, rows_first: bool) -> Source:
-    return _source("xl_cuda_residues8", format, TASK=1, LANES=LANES, LIMBS=limbs, ROWS_FIRST=int(rows_first))
+def _residues_source(format: Format, limbs: int, rows_first: bool, lanes: int) -> Source:
+    return _source("xl_cuda_residues8", format, TASK=1, LANES=lanes, LIMBS=limbs, ROWS_FIRST=int(rows_first))
 
 
 @cache
-def _round_source(format: Format, limbs: int, pairs: int) -> Source:
-    return _source("xl_cuda_round8", format, TASK=2, LANES=1, LIMBS=limbs, PAIRS=pairs, WIDE=int(format.bits > 32))
+def _exponents_source(format: Format, rows_first: bool) -> Source:
+    return _source("xl_cuda_exponents", format, TASK=5, LANES=1, ROWS_FIRST=int(rows_first))
+
+
+@cache
+def _count_source(format: Format, rows_first: bool) -> Source:
+    return _source("xl_cuda_count_dropped", format, TASK=3, LANES=1, ROWS_FIRST=int(rows_first))
+
+
+@cache
+def _round_source(format: Format, limbs: int, pairs: int, certified: bool) -> Source:
+    sizes = {"LIMBS": limbs, "PAIRS": pairs, "WIDE": int(format.bits > 32)}
+    return _source("xl_cuda_round8", format, TASK=2, LANES=1, CERTIFIED=int(certified), **sizes)
+
+
+@cache
+def _settle_source(left: Format, right: Format, format: Format, limbs: int) -> Source:
+    text, kernel, options = _source("xl_cuda_settle", format, TASK=4, LANES=1, LIMBS=limbs, WIDE=int(format.bits > 32))
+    return text, kernel, (*options, _fields(left, "LEFT_FORMAT"), _fields(right, "RIGHT_FORMAT"))
 
 
 def _source(kernel: str, format: Format, **constants: int) -> Source:
@@ -139,10 +246,10 @@ def _source(kernel: str, format: Format, **constants: int) -> Source:
     return text, kernel, (*(f"-DXL_{name}={value}" for name, value in constants.items()), _fields(format))
 
 
-def _fields(format: Format) -> str:
+def _fields(format: Format, name: str = "FORMAT") -> str:
     """The fields of xl_format, as constants of the compiler; the last three are unsigned."""
     values = [int(v) for v in tables.format_table(format)]
-    return "-DXL_FORMAT=" + ",".join([*(f"{v}ll" for v in values[:-3]), *(f"{v % (1 << 64)}ull" for v in values[-3:])])
+    return f"-DXL_{name}=" + ",".join([*(f"{v}ll" for v in values[:-3]), *(f"{v % (1 << 64)}ull" for v in values[-3:])])
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

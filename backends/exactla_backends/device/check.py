@@ -4,7 +4,7 @@ import numpy as np
 
 from exactla.backend import Engine
 from exactla.core.moduli import ResidueBase
-from exactla_backends.device.device import Device
+from exactla_backends.device.device import Device, HostArray
 from exactla_backends.device.matrix import Matrix
 from exactla_backends.device.planes import DEPTH, OperandPlanes, octets_of, padded
 
@@ -28,7 +28,7 @@ def extreme_products_are_exact(device: Device, matrix: Matrix, engine: Engine, m
     return bool((((planes - wanted) % moduli == 0) & centred).all())
 
 
-def _filled(device: Device, base: ResidueBase, values: np.ndarray, rows: int, depth: int) -> OperandPlanes:  # type: ignore[type-arg]
+def _filled(device: Device, base: ResidueBase, values: HostArray, rows: int, depth: int) -> OperandPlanes:
     """Planes of matrices s whose entries all are values[p, s]."""
     octets, stacks = octets_of(base), values.shape[1]
     low = (values + 128) % 256 - 128 if octets == 2 else values

@@ -35,4 +35,4 @@ class Counts:
         memories = {id(count.memory): count.memory for count in counts}
         shape = (SIDE_BY_SIDE,)
         found = {key: self._device.download(m, np.dtype(np.uint32), shape) for key, m in memories.items()}
-        return sum(int(found[id(count.memory)][count.index]) for count in counts)
+        return sum(int(found[id(count.memory)][count.cell]) for count in counts)

@@ -2,8 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,7 @@ They live as long as the object and the work that was given to the device with i
 """
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Where the entries of an array lie: strides in bytes, of any sign, from the byte `offset` of a memory on."""
 
     memory: Memory

@@ -23,4 +23,4 @@ class Matrix(Protocol):
         """
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
-        """Bytes that `multiply` takes for a tile, beside operands and results."""
+        """Bytes that `multiply` takes for a tile and one operand a side: forms that it keeps with them, and scratch."""

@@ -1,7 +1,9 @@
 """Buffers of a device backend: views of entries, rows of exponents, planes of residues, encodings. Knows no kernels."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 from exactla.backend import Buffer
 from exactla.core.moduli import ResidueBase
@@ -23,8 +25,7 @@ def octets_of(base: ResidueBase) -> int:
     return 1 if max(base.moduli) <= OCTET_LIMIT else 2
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(NamedTuple):
     """The buffer of an operand: entry (s, r, k) begins at byte offset + s, r, k times the strides.
 
     Integers of limbs have `limbs` words of 32 bits, `limb_stride` bytes apart.
@@ -37,8 +38,7 @@ class Entries:
     limb_stride: int = 0
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """An int64 for each row of an operand: that of row (s, r) is element offset + s * stride + r."""
 
     memory: Memory
@@ -47,12 +47,11 @@ class Rows:
     shape: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Count:
-    """An int32 that kernels add to: element `index` of a memory."""
+class Count(NamedTuple):
+    """An int32 that kernels add to: element `cell` of a memory."""
 
     memory: Memory
-    index: int
+    cell: int
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,8 @@ class OperandPlanes:
     """Residues of an operand: int8 [S, planes, R, depth], contiguous from the start of the memory on.
 
     Modulus p has the plane p, or with digits the planes 2 p (high) and 2 p + 1 (low): the residue is 256 high + low.
-    `depth` is the inner dimension padded with zeros to a multiple of DEPTH.
+    `depth` is the inner dimension padded with zeros to a multiple of DEPTH. What else matrix units make of the planes
+    is kept with them in `forms`.
     """
 
     memory: Memory
@@ -68,10 +68,10 @@ class OperandPlanes:
     planes: int
     rows: int
     depth: int
+    forms: dict[Hashable, Memory] = field(default_factory=dict, compare=False)
 
 
-@dataclass(frozen=True)
-class ResultPlanes:
+class ResultPlanes(NamedTuple):
     """Residues of results: int8, or int16 where `octets` is 2, [T, P, R, columns padded to a multiple of COLUMNS].
 
     Contiguous; centred in [-floor(m / 2), ceil(m / 2)). What the padding holds does not matter.
@@ -87,8 +87,7 @@ class ResultPlanes:
         return padded(self.shape[2], COLUMNS)
 
 
-@dataclass(frozen=True)
-class Encodings:
+class Encodings(NamedTuple):
     """Encodings of results [T, R, C], contiguous, of so many octets each."""
 
     memory: Memory

@@ -1,6 +1,7 @@
 """From arrays to operands: where the entries of [S, R, K] lie in memory that a device sees."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -49,11 +50,11 @@ def _stacked(
         rows, depth, row_stride, depth_stride = depth, rows, depth_stride, row_stride
     axes = [(n, s) for n, s in zip(shape[:-2], strides[:-2], strict=True) if n != 1]
     stacks = prod(n for n, _ in axes)
-    if stacks == 0 or not axes:
+    if 0 in shape or not axes:
         return (stacks, rows, depth), (0, row_stride, depth_stride)
     if all(s == 0 for _, s in axes):
         return (1, rows, depth), (0, row_stride, depth_stride)
-    for (_, outer), (n, inner) in zip(axes, axes[1:], strict=False):
+    for (_, outer), (n, inner) in pairwise(axes):
         if outer != n * inner:
             return None
     return (stacks, rows, depth), (axes[-1][1], row_stride, depth_stride)

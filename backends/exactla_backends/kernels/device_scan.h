@@ -50,7 +50,8 @@ XL_KERNEL xl_kernel_scan(xl_bytes data, xl_sizes x, int64_t step, XL_GLOBAL int3
         }
 }
 
-/* Exponents of `rows` rows, and their tops behind them, from the cells of `scan`; raises one cell to their distance. */
+/* Exponents of `rows` rows, and their tops behind them, from the cells of `scan`; raises one cell to their distance, and
+ * adds it to the next. */
 XL_KERNEL xl_kernel_exponents(XL_GLOBAL int32_t *cells, int64_t ranges_at, int64_t rows, int64_t bits_at,
                               XL_GLOBAL int64_t *exponents) {
     XL_EACH(row, 0, rows) {
@@ -58,8 +59,10 @@ XL_KERNEL xl_kernel_exponents(XL_GLOBAL int32_t *cells, int64_t ranges_at, int64
         const int32_t empty = highest == -XL_NO_RANGE;
         exponents[row] = empty ? 0 : lowest;
         exponents[rows + row] = empty ? 0 : highest;
-        if (!empty && highest > lowest)
+        if (!empty && highest > lowest) {
             XL_ATOMIC_MAX(cells + bits_at, highest - lowest);
+            XL_ATOMIC_ADD(cells + bits_at + 1, highest - lowest);
+        }
     }
 }
 

@@ -11,7 +11,6 @@
 #define XL_RHO 4       /* sign(m) min(|m|, r) */
 #define XL_ABS_RHO 5   /* min(|m|, r) */
 #define XL_STRADDLES 6 /* 1 where 0 < |m| < r, else 0 */
-#define XL_PIECES 7
 
 /* Requires: first and second of `count` limbs, of magnitude below 2**(32 count - 3). With `endpoints` they are lo and
  * hi, else (lo + hi) / 2 and (hi - lo) / 2. pieces holds XL_PIECES integers of `count` limbs.

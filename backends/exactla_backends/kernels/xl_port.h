@@ -104,6 +104,12 @@ typedef unsigned long long uint64_t;
 #endif
 #define XL_EACH_LANE(w) XL_INDEPENDENT for (int32_t w = 0; w < XL_LANES; ++w)
 
+/* ---- numbers that kernels and those who call them share ---- */
+
+#define XL_NONE ((int64_t)1 << 40) /* larger than any exponent */
+#define XL_PIECES 7                /* pieces of an interval, see xl_interval.h */
+#define XL_CLASSES 7               /* classes of entries, see xl_special.h */
+
 /* ---- counting bits ---- */
 
 #if defined(__OPENCL_C_VERSION__)
@@ -148,7 +154,7 @@ XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
     asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(bytes), "r"(weights), "r"(sum));
     return result;
 }
-#elif defined(__OPENCL_C_VERSION__) && defined(__opencl_c_integer_dot_product_input_4x8bit_packed)
+#elif defined(XL_DOT_PRODUCTS) /* OpenCL C on a device that has instructions for these */
 /* Ensures: sum plus the sum over i < 4 of byte i of `bytes`, unsigned, times byte i of `weights`, signed. */
 XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
     return sum + dot_4x8packed_us_int(bytes, weights);

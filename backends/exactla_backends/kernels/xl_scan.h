@@ -4,8 +4,6 @@
 
 #include "xl_format.h"
 
-#define XL_NONE ((int64_t)1 << 40) /* larger than any exponent */
-
 /* Requires: nothing.
  * Ensures: the position of the lowest one of x, 64 for 0. */
 XL_FUNCTION uint64_t xl_trailing_zeros(uint64_t x) {

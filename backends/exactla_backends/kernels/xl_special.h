@@ -4,8 +4,6 @@
 
 #include "xl_limbs.h"
 
-#define XL_CLASSES 7
-
 /* Requires: words[w] are encodings of a float or integer format.
  * Ensures: classes[0..6][w] = sign, |sign|, infinity, |infinity|, zero, nan, one: `sign` and `infinity` are -1, 0 or 1
  * and 0 for a NaN, `infinity` 0 for a number; `zero` and `nan` are indicators, and `one` is 1. */

@@ -40,6 +40,7 @@ class Loopback:
         self.inner = inner
         self.engines = inner.engines
         self.leading_bits = inner.leading_bits
+        self.settled_bits = inner.settled_bits
         self.calls: Counter[str] = Counter()
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
@@ -64,9 +65,9 @@ def _wrap(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return type(value)(_wrap(item) for item in value)
     if isinstance(value, Operand):
-        return replace(value, buffer=_wrap(value.buffer), exponents=_wrap(value.exponents), tops=_wrap(value.tops))
+        return value._replace(buffer=_wrap(value.buffer), exponents=_wrap(value.exponents), tops=_wrap(value.tops))
     if isinstance(value, Scanned):
-        return replace(value, operands=_wrap(value.operands))
+        return value._replace(operands=_wrap(value.operands))
     if isinstance(value, (IntervalPieces, SpecialPieces)):
         return _map_fields(value, _wrap)
     return Handle(value)

@@ -49,7 +49,14 @@ class NumpyBackend(HostMemory):
         return converted + made + excess + planes + scratch
 
     def direct(
-        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: Source,
+        right: Source,
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> Sequence[Array] | None:
         return direct.product(left, right, transposed, format, roundings)
 

@@ -7,13 +7,12 @@ from numpy.typing import NDArray
 
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import HostArray, Source
+from exactla.libraries.bits import UNSIGNED
 from exactla.results import Rounding
 from exactla_backends.numpy.encodings import decode
 
 MOST_PRODUCTS = 128
 """Products of entries, above which NumPy's calls weigh less than the interpreter's steps."""
-
-_UNSIGNED = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
 
 def product(
@@ -37,7 +36,7 @@ def product(
         for i in range(0, rows * depth, depth)
         for j in range(0, columns * depth, depth)
     ]
-    dtype = _UNSIGNED[format.bits // 8]
+    dtype = UNSIGNED[format.bits // 8]
     return [
         np.array([_encoding(s, exponent, format, r) for s in sums], dtype).reshape(rows, columns) for r in roundings
     ]

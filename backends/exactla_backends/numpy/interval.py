@@ -1,21 +1,19 @@
 """Integers that interval products are made of, in limbs; see `exactla.core.interval` for the formulas."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exactla.backend import IntervalPieces, Operand, Pairs
+from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import tables
 from exactla_backends.numpy.encodings import Ints
 from exactla_backends.numpy.operands import operand_limbs
 from exactla_backends.numpy.residues import centre, from_limbs
-
-EXTRA_BITS = 2
 
 
 def interval_pieces(first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
@@ -32,7 +30,7 @@ def interval_pieces(first: Operand, second: Operand, *, endpoints: bool) -> Inte
     sign = 1 - 2 * negative.astype(np.int64)
 
     def piece(limbs: Ints) -> Operand:
-        return replace(first, buffer=limbs, format=None, bits=bits)
+        return first._replace(buffer=limbs, format=None, bits=bits)
 
     return IntervalPieces(
         m=piece(m),

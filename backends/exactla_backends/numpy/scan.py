@@ -1,7 +1,6 @@
 """Looks over operands before planning: row exponents, bits, and whether everything is finite."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -27,7 +26,7 @@ def scan(operands: Sequence[Operand]) -> Scanned:
     highest[empty] = 0
     bits = int((highest - lowest).max(initial=0))
     scanned = tuple(
-        replace(x, exponents=lowest, bits=bits, tops=highest, finite=is_finite)
+        x._replace(exponents=lowest, bits=bits, tops=highest, finite=is_finite)
         for x, is_finite in zip(operands, good, strict=True)
     )
     return Scanned(scanned, bits, all(good))

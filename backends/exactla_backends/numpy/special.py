@@ -1,6 +1,5 @@
 """Non-finite entries: their classes as small integers, and the encodings that IEEE 754 gives for their products."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ def special_pieces(operand: Operand) -> SpecialPieces:
     exponents = np.zeros(operand.shape[:2], np.int64)
 
     def piece(values: NDArray[Any]) -> Operand:
-        return replace(operand, buffer=values.astype(np.int8), format=_INT8, exponents=exponents, bits=1)
+        return operand._replace(buffer=values.astype(np.int8), format=_INT8, exponents=exponents, bits=1)
 
     return SpecialPieces(
         sign=piece(sign),

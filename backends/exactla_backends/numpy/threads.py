@@ -9,12 +9,14 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from exactla.settings import thread_count
 
 Piece = TypeVar("Piece")
 
@@ -77,16 +79,18 @@ if hasattr(os, "register_at_fork"):
 
 def threads() -> int:
     """Threads that pieces of work may run on."""
-    return _BLAS.threads()
+    return thread_count.get() or _BLAS.threads()
 
 
 def for_each(function: Callable[[Piece], object], pieces: Iterable[Piece]) -> None:
     """Call a function on every piece, in threads where there are several of each."""
     work = list(pieces)
-    if len(work) < 2 or (number := threads()) < 2:
-        for piece in work:
-            function(piece)
+    number = min(len(work), threads()) if len(work) > 1 else 1
+    if number < 2:
+        with nullcontext() if thread_count.get() is None else _BLAS.single():
+            for piece in work:
+                function(piece)
         return
     with _BLAS.single():
-        for _ in _pool(number).map(function, work):
+        for _ in _pool(threads()).map(function, work):
             pass

@@ -1,4 +1,4 @@
-"""The backend for SYCL devices through dpctl: the kernels as OpenCL C, on the queue that the caller's array is used in."""
+"""The backend for SYCL devices through dpctl: the kernels as OpenCL C, on the queue of the caller's array."""
 
 import importlib.util
 

@@ -17,10 +17,15 @@ import numpy as np
 
 from exactla.libraries.base import Source
 from exactla_backends.device.device import HostArray, Layout, Memory
+from exactla_backends.host_memory import HostMemory
 from exactla_backends.kernels.text import kernel_text
 
 _queue: ContextVar[Any] = ContextVar("exactla_sycl_queue", default=None)
 ALIGNMENT = 64
+UNFINISHED = 1 << 30
+"""Bytes that may be taken while launches that hold memory have not ended."""
+
+_STANDARD = "-cl-std=CL3.0"
 
 
 @cache
@@ -41,11 +46,34 @@ def compiled(queue: Any, text: str, options: str) -> Any:
     return dpctl.program.create_program_from_source(queue, text, options)
 
 
+_DOT_PRODUCTS = """
+#ifndef __opencl_c_integer_dot_product_input_4x8bit_packed
+#error "no products of packed bytes"
+#endif
+"""
+
+
+@lru_cache(maxsize=64)
+def _dot_products(queue: Any) -> dict[str, int]:
+    try:
+        compiled(queue, _DOT_PRODUCTS, _STANDARD)
+    except dpctl.program.SyclProgramCompilationError:
+        return {}
+    return {"XL_DOT_PRODUCTS": 1}
+
+
+class SyclMemory(dpctl.memory.MemoryUSMDevice):  # type: ignore[misc]
+    """USM of a device. As a class of Python's it can be referred to weakly, so that its life can be watched."""
+
+
 class SyclDevice:
     """See `exactla_backends.device.device.Device`. The place is a queue."""
 
     lanes = 4
     fixed_limbs = 12
+
+    def __init__(self) -> None:
+        self._taken = 0
 
     @contextmanager
     def scope(self, like: Source) -> Iterator[None]:
@@ -68,7 +96,11 @@ class SyclDevice:
         return queue
 
     def allocate(self, size: int) -> Memory:
-        return dpctl.memory.MemoryUSMDevice(max(size, 1), alignment=ALIGNMENT, queue=self.queue)
+        self._taken += size
+        if self._taken > UNFINISHED:
+            self._order().wait()  # what launches hold is given back when they end
+            self._taken = 0
+        return SyclMemory(max(size, 1), alignment=ALIGNMENT, queue=self.queue)
 
     def upload(self, array: HostArray) -> Memory:
         memory = self.allocate(array.nbytes)
@@ -110,22 +142,33 @@ class SyclDevice:
         arguments: Sequence[Memory | int],
     ) -> None:
         """Launch a kernel of any text, in groups of a given size, after all that was launched before."""
-        options = " ".join(["-cl-std=CL3.0", *(f"-D{name}={value}" for name, value in sorted(constants.items()))])
+        macros = sorted((self._dot_products() | dict(constants)).items())
+        options = " ".join([_STANDARD, *(f"-D{name}={value}" for name, value in macros)])
         found = compiled(self.queue, text, options).get_sycl_kernel(kernel)
         passed = [ctypes.c_int64(x) if isinstance(x, int) else x for x in arguments]
         order = self._order()
         lengths, sizes = list(grid[::-1]), None if group is None else list(group[::-1])
         event = self.queue.submit_async(found, passed, lengths, sizes, order.submitted_events)
-        kept = self.queue._submit_keep_args_alive(passed, [event])
-        order.add_event_pair(kept, event)
+        if self.is_cpu():
+            event.wait()  # the host is the device: it gains nothing by going on, and memory is given back at once
+        else:
+            order.add_event_pair(self.queue._submit_keep_args_alive(passed, [event]), event)
+
+    def is_cpu(self) -> bool:
+        """Whether the current queue is that of a CPU."""
+        return bool(self.queue.sycl_device.is_cpu)
+
+    def _dot_products(self) -> dict[str, int]:
+        """Macros for sums of four products of bytes, which a CPU has in functions and not in instructions."""
+        return {} if self.is_cpu() else _dot_products(self.queue)
 
     def _order(self) -> Any:
         """The work that dpctl and its libraries have given to the queue, and that more is to come after."""
         return dpctl.utils.SequentialOrderManager[self.queue]
 
     def free_bytes(self) -> int:
+        if self.is_cpu():
+            return HostMemory().free_bytes()
         device = self.queue.sycl_device
-        try:
-            return int(dpctl.utils.intel_device_info(device).get("free_memory", device.global_mem_size // 2))
-        except (RuntimeError, TypeError):
-            return int(device.global_mem_size) // 2
+        known = dpctl.utils.intel_device_info(device)  # without "free_memory" where the driver does not say
+        return int(known.get("free_memory", device.global_mem_size // 2))

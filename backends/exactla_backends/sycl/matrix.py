@@ -1,6 +1,7 @@
 """Products of residues on any SYCL device: dot products of four bytes at a time, in instructions where it has them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -16,11 +17,23 @@ from exactla_backends.device.planes import COLUMNS, DEPTH, OperandPlanes, Result
 from exactla_backends.kernels.text import flattened
 from exactla_backends.sycl.device import SyclDevice
 
-TILE_ROWS = {1: 16, 2: 8}
-"""Results of a work item, for residues of one and of two bytes."""
+TILE_ROWS = {1: 8, 2: 4}
+"""Rows that a work item makes, of residues of one and of two bytes."""
 
-GROUP = 16
-"""Columns that work items of a group share the left operand for."""
+WORDS = 8
+"""Words that a work item packs."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How a kind of device multiplies: residues in a word, results side by side, work items that share a row."""
+
+    residues: int
+    width: int
+    group: int
+
+
+_CPU, _GPU = _Way(2, 8, 1), _Way(4, 1, 16)
 
 
 class SyclMatrix:
@@ -34,41 +47,66 @@ class SyclMatrix:
 
     def multiply(self, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, engine: Engine) -> ResultPlanes:
         left, right = terms[0][1:]
-        octets, moduli = octets_of(base), len(base.moduli)
+        octets, moduli, way = octets_of(base), len(base.moduli), self._way()
         shape = (len(pairs[0]), left.rows, right.rows)
         columns = padded(right.rows, COLUMNS)
         result = ResultPlanes(self._device.allocate(prod(shape[:2]) * columns * moduli * octets), octets, moduli, shape)
         places = self._constant(np.array(pairs, np.int64))
-        constants = {"XL_DIGITS": octets - 1, "XL_TILE_ROWS": TILE_ROWS[octets]}
-        grid = (padded(columns, GROUP), -(-left.rows // TILE_ROWS[octets]), shape[0] * moduli)
+        grid = (columns // way.width, -(-left.rows // TILE_ROWS[octets]), shape[0] * moduli)
         for number, (sign, a, b) in enumerate(terms):
-            self._device.run(
-                _text(),
-                "xl_kernel_multiply",
-                constants,
+            words = a.depth // way.residues
+            self._run(
+                "multiply",
+                octets,
                 grid,
-                (GROUP, 1, 1),
                 (
-                    *(a.memory, self._packed(b, columns), places, shape[0], moduli, a.rows, columns, a.depth // 4),
+                    *(self._left(a), self._right(b, columns), places, shape[0], moduli, a.rows, columns, words),
                     *(int(sign < 0), int(number > 0), self._constant(_constants(base)), result.memory),
                 ),
             )
         return result
 
-    def _packed(self, planes: OperandPlanes, columns: int) -> Memory:
-        """Words of four residues [S, planes, depth / 4, columns]."""
-        words = planes.depth // 4
-        packed = self._device.allocate(4 * planes.stacks * planes.planes * words * columns)
-        if words:
-            constants = {"XL_DIGITS": 0, "XL_TILE_ROWS": 1}
-            grid = (columns, words, planes.stacks * planes.planes)
-            arguments = (planes.memory, words, planes.rows, columns, packed)
-            self._device.run(_text(), "xl_kernel_pack", constants, grid, None, arguments)
-        return packed
+    def _way(self) -> _Way:
+        return _CPU if self._device.is_cpu() else _GPU
+
+    def _left(self, planes: OperandPlanes) -> Memory:
+        """Words [S, planes, R, words]."""
+        if self._way().residues == 4:
+            return planes.memory
+        words, count = planes.depth // self._way().residues, planes.stacks * planes.planes
+        if "left" not in planes.forms:
+            packed = planes.forms["left"] = self._device.allocate(4 * count * words * planes.rows)
+            arguments = (planes.memory, planes.depth, words, planes.rows, packed)
+            self._run("pack_left", 1, (words // WORDS, planes.rows, count), arguments)
+        return planes.forms["left"]
+
+    def _right(self, planes: OperandPlanes, columns: int) -> Memory:
+        """Words [S, planes, words, columns]."""
+        words, count = planes.depth // self._way().residues, planes.stacks * planes.planes
+        if "right" not in planes.forms:
+            packed = planes.forms["right"] = self._device.allocate(4 * count * words * columns)
+            arguments = (planes.memory, planes.depth, words, planes.rows, columns, packed)
+            self._run("pack_right", 1, (columns, words // WORDS, count), arguments)
+        return planes.forms["right"]
+
+    def _run(self, kernel: str, octets: int, grid: tuple[int, int, int], arguments: Sequence[Memory | int]) -> None:
+        if 0 in grid:
+            return
+        way = self._way()
+        constants = {
+            "XL_PAIRS": int(way.residues == 2),
+            "XL_DIGITS": octets - 1,
+            "XL_TILE_ROWS": TILE_ROWS[octets],
+        }
+        group = (way.group, 1, 1) if way.group > 1 and grid[0] % way.group == 0 else None
+        self._device.run(_text(), f"xl_kernel_{kernel}", constants, grid, group, arguments)
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
-        planes = len(base.moduli) * octets_of(base)
-        return tile.right_stacks * planes * padded(tile.depth, DEPTH) * padded(tile.columns, COLUMNS)
+        bytes_each = len(base.moduli) * octets_of(base) * padded(tile.depth, DEPTH)
+        rows = tile.right_stacks * padded(tile.columns, COLUMNS)
+        if self._way().residues == 4:
+            return rows * bytes_each
+        return 2 * (rows + tile.left_stacks * tile.rows) * bytes_each
 
 
 @cache

@@ -1,21 +1,21 @@
 """Finds OpenCL devices: those of the system's drivers, or the CPU where its runtime is installed as a wheel."""
 
 import os
-import sys
 from functools import cache
 from importlib import metadata
+from pathlib import Path
 
 _DRIVERS = "OCL_ICD_FILENAMES"
 
 
 def find_drivers() -> None:
-    """Name the driver of the wheel `intel-opencl-rt` to the OpenCL loader; of use before dpctl is imported."""
+    """Name the driver of the wheel `intel-opencl-rt` to the OpenCL loader; of use before the first queue."""
     try:
         files = metadata.files("intel-opencl-rt") or []
     except metadata.PackageNotFoundError:
         return
-    found = [str(file.locate().resolve()) for file in files if file.name == "libintelocl.so"]
-    if found and "dpctl" not in sys.modules:
+    found = [str(Path(str(file.locate())).resolve()) for file in files if file.name == "libintelocl.so"]
+    if found:
         os.environ.setdefault(_DRIVERS, found[0])
 
 

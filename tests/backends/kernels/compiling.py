@@ -10,7 +10,9 @@ from functools import cache
 from pathlib import Path
 
 from exactla_backends.kernels.text import device_text
-from tests.backends.kernels.building import SOURCES
+
+DEFINES = ("-DXL_MAX_LIMBS=12", "-DXL_MAX_GROUPS=17")
+"""Sizes for all kernels of the text of a device."""
 
 _VERSIONS = ("", *(f"-{version}" for version in range(22, 13, -1)))
 
@@ -28,16 +30,18 @@ def why_no_spirv() -> str | None:
 
 
 @cache
-def spirv(defines: Sequence[str]) -> bytes:
-    """A module of all kernels. The translator reads bitcode of its own version of LLVM, before optimisation."""
+def spirv(text: str, options: Sequence[str]) -> bytes:
+    """A module of all kernels of a text. The translator reads bitcode of its own LLVM, before optimisation."""
     translator = tool("llvm-spirv") or "llvm-spirv"
     version = translator.rpartition("llvm-spirv")[2]
     clang = shutil.which(f"clang{version}") or tool("clang") or "clang"
     with tempfile.TemporaryDirectory() as folder:
-        bitcode, module = Path(folder) / "device.bc", Path(folder) / "device.spv"
+        source, bitcode, module = (Path(folder) / f"device.{suffix}" for suffix in ("cl", "bc", "spv"))
+        source.write_text(text, encoding="utf-8")
         run = [clang, "-x", "cl", "-cl-std=CL1.2", "-target", "spir64", "-Xclang", "-finclude-default-header"]
-        run += ["-O2", "-Xclang", "-disable-llvm-passes", "-Wall", "-Wextra", "-Werror", *defines]
-        subprocess.run([*run, "-c", "-emit-llvm", str(SOURCES / "device.cl"), "-o", str(bitcode)], check=True)
+        run += ["-O2", "-Xclang", "-disable-llvm-passes", "-Wall", "-Wextra", "-Werror"]
+        run += ["-Wno-unused-function", *options]  # a text holds all headers
+        subprocess.run([*run, "-c", "-emit-llvm", str(source), "-o", str(bitcode)], check=True)
         subprocess.run([translator, str(bitcode), "-o", str(module)], check=True)
         return module.read_bytes()
 

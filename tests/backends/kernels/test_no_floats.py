@@ -3,10 +3,13 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from tests.backends.kernels import building, compiling, opencl
+import exactla_backends.sycl
+from exactla_backends.kernels.text import device_text, flattened
+from tests.backends.kernels import building, compiling
 
 # x86: scalar and packed arithmetic, comparison and conversion of floats, also fused, and the x87 unit; not moves and
 # logic, which compilers use on integers too. AArch64: the instructions that begin with f, and conversions.
@@ -16,6 +19,7 @@ _X86 = re.compile(
     r"cvt\w*[ps][sdh]\w*)\s|\sf(?:add|sub|mul|div|ild|ist|ld|st|com|sqrt)\w*\s"
 )
 _ARM = re.compile(r"\t(?:f(?!mov\b)[a-z]+|[su]cvtf)\s")
+KERNELS = 20
 _PTX = re.compile(r"\.(?:f16|bf16|f32|f64)(?:x2)?\b")
 
 
@@ -44,25 +48,43 @@ def test_ptx(architecture, lanes):
     reason = compiling.why_no_ptx()
     if reason is not None:
         pytest.skip(f"kernels under NVRTC NOT EXERCISED: {reason}")
-    listing = compiling.ptx(architecture, [f"-DXL_LANES={lanes}", *opencl.DEFINES])
-    assert listing.count(".visible .entry xl_kernel_") == 9
+    listing = compiling.ptx(architecture, [f"-DXL_LANES={lanes}", *compiling.DEFINES])
+    assert listing.count(".visible .entry xl_kernel_") == KERNELS
     assert "dp4a.u32.s32" in listing
     assert floating_instructions(listing, _PTX) == []
 
 
-def test_spirv():
+def operations(text, options):
+    """The operations of a text's SPIR-V."""
     reason = compiling.why_no_spirv()
     if reason is not None:
         pytest.skip(f"kernels as SPIR-V NOT EXERCISED: {reason}")
-    words = memoryview(compiling.spirv(opencl.DEFINES)).cast("I")
+    words = memoryview(compiling.spirv(text, options)).cast("I")
     assert words[0] == 0x07230203
-    operations, place = [], 5
+    found, place = [], 5
     while place < len(words):
-        operations.append(words[place] & 0xFFFF)
+        found.append(words[place] & 0xFFFF)
         place += words[place] >> 16
-    type_float, entry_point = 22, 15
-    assert operations.count(entry_point) == 9
-    assert type_float not in operations
+    return found
+
+
+TYPE_FLOAT, ENTRY_POINT = 22, 15
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_spirv(lanes):
+    found = operations(device_text(), (f"-DXL_LANES={lanes}", *compiling.DEFINES))
+    assert found.count(ENTRY_POINT) == KERNELS
+    assert TYPE_FLOAT not in found
+
+
+@pytest.mark.parametrize("pairs", [0, 1])
+@pytest.mark.parametrize("digits", [0, 1])
+def test_spirv_of_products(pairs, digits):
+    text = flattened(Path(exactla_backends.sycl.__file__).with_name("matrix.cl"))
+    found = operations(text, (f"-DXL_PAIRS={pairs}", f"-DXL_DIGITS={digits}", "-DXL_TILE_ROWS=4"))
+    assert found.count(ENTRY_POINT) == 3
+    assert TYPE_FLOAT not in found
 
 
 def test_floating_instructions_are_found():

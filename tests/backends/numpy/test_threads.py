@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+import exactla as xl
 from exactla_backends.numpy.threads import for_each, threads
 
 
@@ -47,6 +48,27 @@ def test_the_number_of_threads_follows_the_limits_of_blas():
         for_each(lambda n: seen.add(threading.get_ident()), range(50))
         assert seen == {threading.get_ident()}
         assert set(blas_threads()) <= {1}
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_the_number_of_threads_follows_the_setting(number):
+    idents, blas = set(), set()
+    everyone = threading.Barrier(number)
+
+    def piece(n):
+        if n < number:
+            everyone.wait(30)  # each of the first pieces has a thread of its own
+        idents.add(threading.get_ident())
+        blas.update(blas_threads())
+
+    with xl.threads(number):
+        assert threads() == number
+        for_each(piece, range(50))
+    assert len(idents) == number
+    assert blas <= {1}
+    with xl.threads(1):
+        for_each(piece, range(number, number + 1))
+    assert blas <= {1}
 
 
 def test_several_callers_at_once():

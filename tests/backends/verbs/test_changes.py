@@ -11,13 +11,27 @@ SHAPE = (2, 3)
 
 def written_to_after_the_scan(monkeypatch, device, array, value):
     """Let the second entry of an array change between its scan and its conversion."""
-    scan = device.backend.scan
+    scan, view = device.backend.scan, device.backend.view
+    views = []
+
+    def remember(source, **options):
+        operand = view(source, **options)
+        views.append((operand.buffer, source, options))
+        return operand
+
+    def seen_again(operand):
+        """With the entries that are there now, where they were copied."""
+        source, options = next((s, o) for buffer, s, o in views if buffer is operand.buffer)
+        return operand._replace(buffer=view(source, **options).buffer)
 
     def scan_and_write(sides):
         found = scan(sides)
         array[0, 1] = value
-        return found
+        if not device.copies_host_arrays:
+            return found
+        return [side._replace(operands=tuple(map(seen_again, side.operands))) for side in found]
 
+    monkeypatch.setattr(device.backend, "view", remember)
     monkeypatch.setattr(device.backend, "scan", scan_and_write)
 
 

@@ -1,6 +1,5 @@
 """`truncate`: rows keep their leading bits, and what is dropped is less than one unit of the row."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -96,7 +95,7 @@ def test_entries_that_change(device, value, broken, limit):
     found = device.backend.truncate(operand, 60)
     late = a.copy()
     late[0, 0, 1] = value
-    changed = replace(found, buffer=device.operand(late).buffer)
+    changed = found._replace(buffer=device.operand(late).buffer)
     base = device.base(limit, 60) if limit > 256 else base_for(limit, 60)
     _, count = device.backend.residues(changed, base, device.backend.engines[0])
     assert device.backend.total([count]) == broken

@@ -1,4 +1,4 @@
-"""`tile_bytes` against the memory that calls really take, as tracemalloc sees it.
+"""`tile_bytes` against the memory that calls really take, as tracemalloc or the device's allocations show it.
 
 A plan is only as good as this estimate: with less than the truth, a limit does not hold.
 """
@@ -6,12 +6,14 @@ A plan is only as good as this estimate: with less than the truth, a limit does 
 import gc
 import sys
 import tracemalloc
+import weakref
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import exactla as xl
-from exactla import registry
+from exactla import registry, settings
 
 SLACK = 1 << 18
 """Bytes of Python objects, whatever the size of the work."""
@@ -38,16 +40,58 @@ def integers(rng, *shape, bits=62):
     return rng.integers(-(1 << bits), 1 << bits, shape)
 
 
+class DeviceMemory:
+    """Bytes of a device's memory, except for copies of the caller's arrays."""
+
+    def __init__(self, backend):
+        self.now = self.peak = 0
+        self.backend = backend
+        self.given = set()
+
+    @contextmanager
+    def watched(self):
+        with pytest.MonkeyPatch.context() as patch:
+            allocate, view = self.backend._device.allocate, self.backend.view
+
+            def counted(nbytes):
+                memory = allocate(nbytes)
+                self.now += nbytes
+                self.peak = max(self.peak, self.now)
+                weakref.finalize(memory, self.release, nbytes)
+                return memory
+
+            def uncounted(source, **options):
+                patch.setattr(self.backend._device, "allocate", allocate)
+                try:
+                    return view(source, **options)
+                finally:
+                    patch.setattr(self.backend._device, "allocate", counted)
+
+            patch.setattr(self.backend._device, "allocate", counted)
+            patch.setattr(self.backend, "view", uncounted)
+            yield
+
+    def release(self, nbytes):
+        self.now -= nbytes
+
+
 def taken(call):
     """Bytes beside operands and results at the peak of a call, and its report."""
+    backend = registry.load(settings.forced_backend.get())
     call()  # tables of constants are made once
     gc.collect()
-    tracemalloc.start()
-    try:
-        result, info = call()
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    if hasattr(backend, "_device"):
+        memory = DeviceMemory(backend)
+        with memory.watched():
+            result, info = call()
+        peak = memory.peak
+    else:
+        tracemalloc.start()
+        try:
+            result, info = call()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
     results = result if isinstance(result, tuple) else (result,)
     return peak - sum(map(size, results)), info
 

@@ -146,14 +146,6 @@ static void pack(const int8_t *plane, int64_t stride, int rows, int64_t depth, i
         xl_avx512_transpose(plane + k, stride, rows, _mm512_setzero_si512(), packed + k * 16);
 }
 
-static void reduce8(xl_matrix_reduction *x) {
-    xl_avx512_reduce8(x);
-}
-
-static void reduce16(xl_matrix_reduction *x) {
-    xl_avx512_reduce16(x);
-}
-
 XL_TARGET_END
 
 const xl_matrix_kernels xl_matrix_amx = {
@@ -166,8 +158,8 @@ const xl_matrix_kernels xl_matrix_amx = {
     .prepared_bytes = prepared_bytes,
     .prepare = prepare,
     .accumulate = accumulate,
-    .reduce8 = reduce8,
-    .reduce16 = reduce16,
+    .reduce8 = xl_avx512_reduce8,
+    .reduce16 = xl_avx512_reduce16,
 };
 
 #else

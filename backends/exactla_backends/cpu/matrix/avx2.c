@@ -16,20 +16,26 @@ XL_TARGET_BEGIN("avx2")
 
 #    include <immintrin.h>
 
-enum { ROWS = 6 };
+#    define XL_ROWS 6
+#    define XL_GROUPS 2
+#    define XL_WORDS 8
+#    define XL_REGISTER __m256i
+#    define XL_LOAD(from) _mm256_loadu_si256((const __m256i *)(from))
+#    define XL_STORE(to, x) _mm256_storeu_si256((__m256i *)(to), x)
+#    include "registers.h"
 
 static int supported(void) {
     return (xl_x86_features() & XL_X86_AVX2) != 0;
 }
 
 static int64_t prepared_bytes(int64_t depth) {
-    return ROWS * depth * (int64_t)sizeof(int16_t);
+    return XL_ROWS * depth * (int64_t)sizeof(int16_t);
 }
 
-/* [ROWS][depth], the last row repeated where there are fewer */
+/* [XL_ROWS][depth], the last row repeated where there are fewer */
 static void prepare(const int8_t *left, int64_t stride, int rows, int64_t depth, void *prepared) {
     int16_t *to = prepared;
-    for (int i = 0; i < ROWS; ++i) {
+    for (int i = 0; i < XL_ROWS; ++i) {
         const int8_t *row = left + (i < rows ? i : rows - 1) * stride;
         for (int64_t k = 0; k < depth; k += 16, to += 16)
             _mm256_storeu_si256((__m256i *)to, _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(row + k))));
@@ -73,18 +79,12 @@ static inline __m256i widened(const int8_t *bytes) {
 /* 6 rows of 16 columns. */
 static void accumulate_half(
     const xl_matrix_block *block, const int16_t *left, const int8_t *right, int64_t depth, int column) {
-    __m256i sums[ROWS][2];
-    XL_UNROLL
-    for (int i = 0; i < ROWS; ++i)
-        XL_UNROLL
-    for (int g = 0; g < 2; ++g) {
-        const uint32_t *start = block->start + (i < block->rows ? i : 0) * block->start_row + column + 8 * g;
-        sums[i][g] = _mm256_loadu_si256((const __m256i *)start);
-    }
+    xl_sums sums;
+    xl_load_sums(sums, block, 0, column, XL_GROUPS);
     for (int64_t k = 0; k < depth; k += 2) {
         const __m256i b0 = widened(right + k * 16), b1 = widened(right + k * 16 + 16);
         XL_UNROLL
-        for (int i = 0; i < ROWS; ++i) {
+        for (int i = 0; i < XL_ROWS; ++i) {
             int32_t two;
             memcpy(&two, left + i * depth + k, 4);
             const __m256i a = _mm256_set1_epi32(two);
@@ -92,12 +92,7 @@ static void accumulate_half(
             sums[i][1] = _mm256_add_epi32(sums[i][1], _mm256_madd_epi16(a, b1));
         }
     }
-    XL_UNROLL
-    for (int i = 0; i < ROWS; ++i)
-        XL_UNROLL
-    for (int g = 0; g < 2; ++g)
-        if (i < block->rows)
-            _mm256_storeu_si256((__m256i *)(block->sums + i * XL_BLOCK_COLUMNS + column + 8 * g), sums[i][g]);
+    xl_store_sums(sums, block, 0, column, XL_GROUPS);
 }
 
 static void accumulate(const xl_matrix_block *block, const void *prepared, const int8_t *right, int64_t right_row,
@@ -107,26 +102,18 @@ static void accumulate(const xl_matrix_block *block, const void *prepared, const
         accumulate_half(block, prepared, right + column * right_row, depth, column);
 }
 
-static void reduce8(xl_matrix_reduction *x) {
-    xl_matrix_reduce_all8(x);
-}
-
-static void reduce16(xl_matrix_reduction *x) {
-    xl_matrix_reduce_all16(x);
-}
-
 XL_TARGET_END
 
 const xl_matrix_kernels xl_matrix_avx2 = {
     .name = "avx2",
-    .rows = ROWS,
+    .rows = XL_ROWS,
     .supported = supported,
     .pack = pack,
     .prepared_bytes = prepared_bytes,
     .prepare = prepare,
     .accumulate = accumulate,
-    .reduce8 = reduce8,
-    .reduce16 = reduce16,
+    .reduce8 = xl_matrix_reduce_all8,
+    .reduce16 = xl_matrix_reduce_all16,
 };
 
 #else

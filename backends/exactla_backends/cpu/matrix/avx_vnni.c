@@ -1,14 +1,10 @@
-/* The product by AVX-VNNI, for CPUs that have it and no AVX-512: blocks of 6 rows by 2 registers of 8 columns.
- *
- * vpdpbusd multiplies unsigned by signed bytes, so right entries b are packed as b + 128, and 128 times the sum of the
- * left row is taken off again. */
+/* The product by AVX-VNNI, for CPUs that have it and no AVX-512: blocks of 6 rows by 2 registers of 8 columns;
+ * see vnni.h. */
 #if defined(__x86_64__)
 
 #    include "kernels.h"
 #    include "target.h"
 #    include "x86.h"
-
-#    include <string.h>
 
 XL_TARGET_BEGIN("avx2,avxvnni")
 
@@ -16,20 +12,8 @@ XL_TARGET_BEGIN("avx2,avxvnni")
 
 #    include <immintrin.h>
 
-enum { ROWS = 6 };
-
-typedef struct {
-    const int8_t *rows[ROWS]; /* the last one repeated where there are fewer */
-    uint32_t corrections[ROWS];
-} prepared_rows;
-
 static int supported(void) {
     return (xl_x86_features() & XL_X86_AVX_VNNI) != 0;
-}
-
-static int64_t prepared_bytes(int64_t depth) {
-    (void)depth;
-    return sizeof(prepared_rows);
 }
 
 static uint32_t row_sum(const int8_t *row, int64_t depth) {
@@ -39,14 +23,6 @@ static uint32_t row_sum(const int8_t *row, int64_t depth) {
     __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
     four = _mm_hadd_epi32(four, four);
     return (uint32_t)_mm_cvtsi128_si32(_mm_hadd_epi32(four, four));
-}
-
-static void prepare(const int8_t *left, int64_t stride, int rows, int64_t depth, void *prepared) {
-    prepared_rows *to = prepared;
-    for (int i = 0; i < ROWS; ++i) {
-        to->rows[i] = left + (i < rows ? i : rows - 1) * stride;
-        to->corrections[i] = (uint32_t)-128 * row_sum(to->rows[i], depth);
-    }
 }
 
 /* Columns k .. k + 15 of four rows, as four groups of 4 x 4 bytes 64 bytes apart. */
@@ -73,64 +49,29 @@ static void pack(const int8_t *plane, int64_t stride, int rows, int64_t depth, i
         }
 }
 
-/* 6 rows of 16 columns. */
-static void accumulate_half(
-    const xl_matrix_block *block, const prepared_rows *left, const int8_t *right, int64_t depth, int column) {
-    __m256i sums[ROWS][2];
-    XL_UNROLL
-    for (int i = 0; i < ROWS; ++i)
-        XL_UNROLL
-    for (int g = 0; g < 2; ++g) {
-        const uint32_t *start = block->start + (i < block->rows ? i : 0) * block->start_row + column + 8 * g;
-        sums[i][g] =
-            _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)start), _mm256_set1_epi32((int)left->corrections[i]));
-    }
-    for (int64_t k = 0; k < depth; k += 4) {
-        const __m256i b0 = _mm256_loadu_si256((const __m256i *)(right + k * 16));
-        const __m256i b1 = _mm256_loadu_si256((const __m256i *)(right + k * 16 + 32));
-        XL_UNROLL
-        for (int i = 0; i < ROWS; ++i) {
-            int32_t four;
-            memcpy(&four, left->rows[i] + k, 4);
-            sums[i][0] = _mm256_dpbusd_avx_epi32(sums[i][0], b0, _mm256_set1_epi32(four));
-            sums[i][1] = _mm256_dpbusd_avx_epi32(sums[i][1], b1, _mm256_set1_epi32(four));
-        }
-    }
-    XL_UNROLL
-    for (int i = 0; i < ROWS; ++i)
-        XL_UNROLL
-    for (int g = 0; g < 2; ++g)
-        if (i < block->rows)
-            _mm256_storeu_si256((__m256i *)(block->sums + i * XL_BLOCK_COLUMNS + column + 8 * g), sums[i][g]);
-}
-
-static void accumulate(const xl_matrix_block *block, const void *prepared, const int8_t *right, int64_t right_row,
-    int64_t depth, const xl_matrix_meanwhile *meanwhile) {
-    (void)meanwhile;
-    for (int column = 0; column < block->columns; column += 16)
-        accumulate_half(block, prepared, right + column * right_row, depth, column);
-}
-
-static void reduce8(xl_matrix_reduction *x) {
-    xl_matrix_reduce_all8(x);
-}
-
-static void reduce16(xl_matrix_reduction *x) {
-    xl_matrix_reduce_all16(x);
-}
+#    define XL_ROWS 6
+#    define XL_GROUPS 2
+#    define XL_WORDS 8
+#    define XL_REGISTER __m256i
+#    define XL_LOAD(from) _mm256_loadu_si256((const __m256i *)(from))
+#    define XL_STORE(to, x) _mm256_storeu_si256((__m256i *)(to), x)
+#    define XL_ADD _mm256_add_epi32
+#    define XL_SET1 _mm256_set1_epi32
+#    define XL_DOT _mm256_dpbusd_avx_epi32
+#    include "vnni.h"
 
 XL_TARGET_END
 
 const xl_matrix_kernels xl_matrix_avx_vnni = {
     .name = "avx_vnni",
-    .rows = ROWS,
+    .rows = XL_ROWS,
     .supported = supported,
     .pack = pack,
     .prepared_bytes = prepared_bytes,
     .prepare = prepare,
     .accumulate = accumulate,
-    .reduce8 = reduce8,
-    .reduce16 = reduce16,
+    .reduce8 = xl_matrix_reduce_all8,
+    .reduce16 = xl_matrix_reduce_all16,
 };
 
 #else

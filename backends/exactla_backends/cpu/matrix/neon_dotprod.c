@@ -13,7 +13,15 @@ XL_TARGET_BEGIN(XL_TARGET_DOTPROD)
 
 #    include <arm_neon.h>
 
-enum { ROWS = 8, TOGETHER = 4 };
+enum { ROWS = 8 }; /* of a block, by XL_ROWS */
+
+#    define XL_ROWS 4
+#    define XL_GROUPS 4
+#    define XL_WORDS 4
+#    define XL_REGISTER int32x4_t
+#    define XL_LOAD(from) vreinterpretq_s32_u32(vld1q_u32(from))
+#    define XL_STORE(to, x) vst1q_u32(to, vreinterpretq_u32_s32(x))
+#    include "registers.h"
 
 typedef struct {
     const int8_t *rows[ROWS]; /* the last one repeated where there are fewer */
@@ -60,49 +68,30 @@ static void pack(const int8_t *plane, int64_t stride, int rows, int64_t depth, i
 /* 4 rows from `row` on, of 16 columns. */
 static void accumulate_part(
     const xl_matrix_block *block, const prepared_rows *left, const int8_t *right, int64_t depth, int row, int column) {
-    int32x4_t sums[TOGETHER][4];
-    XL_UNROLL
-    for (int i = 0; i < TOGETHER; ++i)
-        XL_UNROLL
-    for (int g = 0; g < 4; ++g) {
-        const int from = row + i < block->rows ? row + i : 0;
-        sums[i][g] = vreinterpretq_s32_u32(vld1q_u32(block->start + from * block->start_row + column + 4 * g));
-    }
+    xl_sums sums;
+    xl_load_sums(sums, block, row, column, XL_GROUPS);
     for (int64_t k = 0; k < depth; k += 16) {
-        int8x16_t a[TOGETHER];
+        int8x16_t a[XL_ROWS];
         XL_UNROLL
-        for (int i = 0; i < TOGETHER; ++i)
+        for (int i = 0; i < XL_ROWS; ++i)
             a[i] = vld1q_s8(left->rows[row + i] + k);
         XL_UNROLL
-        for (int g = 0; g < 4; ++g) {
+        for (int g = 0; g < XL_GROUPS; ++g) {
             XL_FOUR_ROWS(g, 0);
             XL_FOUR_ROWS(g, 1);
             XL_FOUR_ROWS(g, 2);
             XL_FOUR_ROWS(g, 3);
         }
     }
-    XL_UNROLL
-    for (int i = 0; i < TOGETHER; ++i)
-        XL_UNROLL
-    for (int g = 0; g < 4; ++g)
-        if (row + i < block->rows)
-            vst1q_u32(block->sums + (row + i) * XL_BLOCK_COLUMNS + column + 4 * g, vreinterpretq_u32_s32(sums[i][g]));
+    xl_store_sums(sums, block, row, column, XL_GROUPS);
 }
 
 static void accumulate(const xl_matrix_block *block, const void *prepared, const int8_t *right, int64_t right_row,
     int64_t depth, const xl_matrix_meanwhile *meanwhile) {
     (void)meanwhile;
     for (int column = 0; column < block->columns; column += 16)
-        for (int row = 0; row < block->rows; row += TOGETHER)
+        for (int row = 0; row < block->rows; row += XL_ROWS)
             accumulate_part(block, prepared, right + column * right_row, depth, row, column);
-}
-
-static void reduce8(xl_matrix_reduction *x) {
-    xl_matrix_reduce_all8(x);
-}
-
-static void reduce16(xl_matrix_reduction *x) {
-    xl_matrix_reduce_all16(x);
 }
 
 XL_TARGET_END
@@ -115,8 +104,8 @@ const xl_matrix_kernels xl_matrix_neon_dotprod = {
     .prepared_bytes = prepared_bytes,
     .prepare = prepare,
     .accumulate = accumulate,
-    .reduce8 = reduce8,
-    .reduce16 = reduce16,
+    .reduce8 = xl_matrix_reduce_all8,
+    .reduce16 = xl_matrix_reduce_all16,
 };
 
 #else

@@ -93,14 +93,6 @@ static void accumulate(const xl_matrix_block *block, const void *prepared, const
         accumulate_part(block, prepared, right + column / 16 * 16 * right_row + column % 16 * 8, depth, column);
 }
 
-static void reduce8(xl_matrix_reduction *x) {
-    xl_matrix_reduce_all8(x);
-}
-
-static void reduce16(xl_matrix_reduction *x) {
-    xl_matrix_reduce_all16(x);
-}
-
 XL_TARGET_END
 
 const xl_matrix_kernels xl_matrix_neon_i8mm = {
@@ -111,8 +103,8 @@ const xl_matrix_kernels xl_matrix_neon_i8mm = {
     .prepared_bytes = prepared_bytes,
     .prepare = prepare,
     .accumulate = accumulate,
-    .reduce8 = reduce8,
-    .reduce16 = reduce16,
+    .reduce8 = xl_matrix_reduce_all8,
+    .reduce16 = xl_matrix_reduce_all16,
 };
 
 #else

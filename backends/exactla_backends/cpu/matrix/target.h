@@ -5,6 +5,9 @@
 
 #define XL_PRAGMA(text) _Pragma(#text)
 
+/* A function whose arguments are registers, or arrays of them. */
+#define XL_INLINE static inline __attribute__((always_inline))
+
 /* Before a loop of a fixed few steps over an array of registers: without it the array may stay in memory. */
 #if defined(__clang__)
 #    define XL_UNROLL _Pragma("unroll")

@@ -1,15 +1,36 @@
-/* A small product whole, in one call: what a call costs around the work matters more there than threads or tiles. */
-#include "native.h"
+/* Small products whole, in one call: what a call costs around the work matters more there than tiles. */
+#include "sharing.h"
 
-enum { DEPTH = XL_MATRIX_DEPTH, LARGEST_SCRATCH = 1 << 18 };
-
-static const int64_t NONE = (int64_t)1 << 40;
-
-static int64_t round_up(int64_t n, int64_t multiple) {
-    return (n + multiple - 1) / multiple * multiple;
+/* Matrices [rows, depth], or with by_rows 0 [depth, rows]. */
+static xl_stack stack_of(const xl_array *x, const int64_t *format, int by_rows) {
+    const int axes = x->dimensions, rows = axes - 1 - by_rows, depth = axes - 1 - !by_rows;
+    return (xl_stack){{.data = x->data,
+                       .rows = x->shape[rows],
+                       .depth = x->shape[depth],
+                       .row_stride = x->strides[rows],
+                       .depth_stride = x->strides[depth],
+                       .format = format},
+                      axes > 2 ? x->shape[0] : 1,
+                      axes > 2 ? x->strides[0] : 0};
 }
 
-/* Parts of one allocation, each at a multiple of 64 bytes. */
+static int64_t bit_length(int64_t n) {
+    int64_t bits = 0;
+    for (; n > 0; n >>= 1)
+        ++bits;
+    return bits;
+}
+
+/* The products once their plan is known. */
+typedef struct {
+    const xl_instructions *set;
+    const xl_direct *direct;
+    const xl_direct_plan *plan;
+    xl_stack left, right; /* with exponents */
+    int64_t depth, columns; /* padded */
+} pairs_job;
+
+/* Parts of one allocation, each at a multiple of XL_MATRIX_ALIGNMENT bytes. */
 typedef struct {
     char *base;
     int64_t used;
@@ -21,117 +42,119 @@ static void *take(arena *a, int64_t bytes) {
     return part;
 }
 
-/* One side: its rows' exponents, and the bits of the entries in units of them; -1 where one is not finite. */
-static int64_t scan_side(const xl_instructions *set, const xl_direct_side *side, int64_t rows, int64_t depth,
-                         int64_t *lowest, int64_t *highest) {
-    const xl_operand x = {side->data, rows, depth, side->row_stride, side->depth_stride, 0, 0, side->format, NULL, 0};
-    int64_t bits = 0;
-    for (int64_t r = 0; r < rows; ++r) {
-        lowest[r] = NONE;
-        highest[r] = -NONE;
-    }
-    if (set->elements->scan(&x, 0, rows, lowest, highest))
-        return -1;
-    for (int64_t r = 0; r < rows; ++r) {
-        if (highest[r] == -NONE)
-            lowest[r] = highest[r] = 0;
-        if (highest[r] - lowest[r] > bits)
-            bits = highest[r] - lowest[r];
-    }
-    return bits;
-}
-
-static int64_t bit_length(int64_t n) {
-    int64_t bits = 0;
-    for (; n > 0; n >>= 1)
-        ++bits;
-    return bits;
-}
-
-static int64_t residues_of(const xl_instructions *set, const xl_direct_side *side, int64_t rows, int64_t depth,
-                           const int64_t *exponents, int64_t bits, const xl_residue_table *table, int8_t *planes,
-                           int64_t padded) {
-    const xl_operand x = {side->data, rows, depth, side->row_stride, side->depth_stride,
-                          0,          0,    side->format, exponents, bits, XL_EXPECT_FINITE};
-    const xl_planes to = {planes, rows * padded, padded, padded};
-    return set->elements->residues8(&x, table, &to, 0, rows);
-}
-
+/* What one product needs; `planes` for one side after the other, so that all stays in the first level cache. */
 typedef struct {
-    int64_t *left_low, *left_high, *right_low, *right_high;
-    int8_t *left, *right, *packed, *residues;
+    int8_t *planes, *packed, *residues;
     void *scratch;
 } places;
 
-static int64_t matrix_scratch(const xl_instructions *set, const xl_direct *job) {
-    const int64_t columns = round_up(job->columns, XL_MATRIX_COLUMNS);
-    return round_up(xl_matrix_scratch_bytes(set->matrix, 1, round_up(job->rows, 32), columns), XL_MATRIX_ALIGNMENT);
+static places lay_out(arena *a, const pairs_job *job) {
+    const int64_t moduli = job->plan->residues.moduli, rows = job->left.first.rows;
+    return (places){
+        .planes = take(a, moduli * maximum(rows, job->right.first.rows) * job->depth),
+        .packed = take(a, moduli * job->columns * job->depth),
+        .residues = take(a, moduli * rows * job->columns),
+        .scratch = take(a, xl_matrix_scratch_bytes(job->set->matrix, 1, round_up(rows, 32), job->columns)),
+    };
 }
 
-static places lay_out(arena *a, const xl_instructions *set, const xl_direct *job, int64_t moduli, int64_t padded) {
-    const int64_t columns = round_up(job->columns, XL_MATRIX_COLUMNS);
-    places p;
-    p.left_low = take(a, 8 * job->rows);
-    p.left_high = take(a, 8 * job->rows);
-    p.right_low = take(a, 8 * job->columns);
-    p.right_high = take(a, 8 * job->columns);
-    p.left = take(a, moduli * job->rows * padded);
-    p.right = take(a, moduli * job->columns * padded);
-    p.packed = take(a, moduli * xl_matrix_packed_bytes(job->columns, padded));
-    p.residues = take(a, moduli * job->rows * columns);
-    p.scratch = take(a, matrix_scratch(set, job));
-    return p;
+static int64_t residues_of(const pairs_job *job, const xl_stack *side, int64_t pair, int8_t *planes) {
+    const xl_operand matrix = xl_matrix_of(side, pair);
+    const xl_planes to = {planes, matrix.rows * job->depth, job->depth, job->depth};
+    return job->set->elements->residues8(&matrix, &job->plan->residues, &to, 0, matrix.rows);
 }
 
-static int64_t multiply_and_round(const xl_instructions *set, const xl_direct *job, const xl_direct_plan *plan,
-                                  const places *p, int64_t padded) {
-    const int64_t columns = round_up(job->columns, XL_MATRIX_COLUMNS), moduli = plan->residues.moduli;
-    const int64_t packed = xl_matrix_packed_bytes(job->columns, padded);
-    const xl_matrix_range all = {0, job->rows, 0, job->columns};
-    const xl_matrix_term term = {p->left, p->packed, job->rows * padded, 0, packed, 0, padded, 0};
-    const xl_results results = {p->residues, 1, job->rows * columns, columns, job->rows, job->columns};
-    const xl_exponents exponents = {p->left_low, p->right_low, 0};
+static void pack(const pairs_job *job, const places *p) {
+    const int64_t moduli = job->plan->residues.moduli, columns = job->right.first.rows;
     for (int64_t m = 0; m < moduli; ++m)
-        xl_matrix_pack(set->matrix, p->right + m * job->columns * padded, 0, job->columns, padded,
-                       p->packed + m * packed);
-    xl_matrix_tile8(set->matrix, plan->constants, moduli, &term, 1, all, p->residues, job->rows * columns, columns,
-                    p->scratch);
-    return set->elements->round(&results, &plan->crt, &exponents, job->format, job->encodings, job->count, 0,
-                                job->rows);
+        xl_matrix_pack(job->set->matrix, p->planes + m * columns * job->depth, 0, columns, job->depth,
+                       p->packed + m * job->columns * job->depth);
 }
 
-int64_t xl_native_direct(const xl_instructions *set, const xl_direct *job) {
-    const int64_t padded = round_up(job->depth, DEPTH);
-    arena measure = {NULL, 0}, whole;
-    int64_t left, right, bits, limbs, done = XL_DIRECT_NOT;
-    const xl_direct_plan *plan;
-    char *memory;
+static void multiply(const pairs_job *job, const places *p) {
+    const int64_t rows = job->left.first.rows, packed = job->columns * job->depth;
+    const xl_matrix_range all = {0, rows, 0, job->right.first.rows};
+    const xl_matrix_term term = {p->planes, p->packed, rows * job->depth, 0, packed, 0, job->depth, 0};
+    xl_matrix_tile8(job->set->matrix, job->plan->constants, job->plan->residues.moduli, &term, 1, all, p->residues,
+                    rows * job->columns, job->columns, p->scratch);
+}
+
+static int64_t round_results(const pairs_job *job, int64_t pair, const places *p) {
+    const xl_array *results = job->direct->results;
+    const xl_operand left = xl_matrix_of(&job->left, pair), right = xl_matrix_of(&job->right, pair);
+    const xl_results residues = {p->residues, 1, left.rows * job->columns, job->columns, left.rows, right.rows};
+    const xl_exponents exponents = {left.exponents, right.exponents, 0};
+    const int axes = results->dimensions;
+    char *data = (char *)results->data + (axes > 3 ? pair * results->strides[1] : 0);
+    xl_encodings to[2];
+    for (int64_t e = 0; e < job->direct->count; ++e)
+        to[e] = (xl_encodings){data + e * results->strides[0], results->strides[axes - 2], job->direct->roundings[e]};
+    return job->set->elements->round(&residues, &job->plan->crt, &exponents, job->direct->result_format, to,
+                                     job->direct->count, 0, left.rows);
+}
+
+/* One product. Returns 0, or how many entries broke their scan, or XL_OUT_OF_MEMORY. */
+static int64_t multiply_pair(const void *of, int64_t pair) {
+    const pairs_job *job = of;
+    arena size = {NULL, 0}, whole = {NULL, 0};
     places p;
-    lay_out(&measure, set, job, XL_DIRECT_MODULI, padded);
-    /* without the matrix kernels' own scratch, so that all instruction sets take the same products */
-    if (measure.used - matrix_scratch(set, job) > LARGEST_SCRATCH)
-        return XL_DIRECT_NOT;
-    memory = malloc((size_t)measure.used + XL_MATRIX_ALIGNMENT);
+    int64_t done;
+    char *memory;
+    lay_out(&size, job);
+    memory = malloc((size_t)size.used + XL_MATRIX_ALIGNMENT);
     if (!memory)
-        return XL_DIRECT_NOT;
+        return XL_OUT_OF_MEMORY;
     whole.base = memory + (XL_MATRIX_ALIGNMENT - (uintptr_t)memory % XL_MATRIX_ALIGNMENT);
-    whole.used = 0;
-    p = lay_out(&whole, set, job, XL_DIRECT_MODULI, padded);
-    left = scan_side(set, &job->left, job->rows, job->depth, p.left_low, p.left_high);
-    right = scan_side(set, &job->right, job->columns, job->depth, p.right_low, p.right_high);
-    bits = left + right + bit_length(job->depth - 1);
-    limbs = (left > right ? left : right) / 32 + 1;
-    if (left >= 0 && right >= 0 && bits < XL_DIRECT_BITS && limbs < XL_DIRECT_LIMBS) {
-        plan = job->plans[bits * XL_DIRECT_LIMBS + limbs];
-        if (!plan)
-            done = 1 + bits * XL_DIRECT_LIMBS + limbs;
-        /* entries that break their scan were written to meanwhile: the general path says so */
-        else if (!residues_of(set, &job->left, job->rows, job->depth, p.left_low, left, &plan->residues, p.left,
-                              padded) &&
-                 !residues_of(set, &job->right, job->columns, job->depth, p.right_low, right, &plan->residues, p.right,
-                              padded))
-            done = multiply_and_round(set, job, plan, &p, padded);
+    p = lay_out(&whole, job);
+    done = residues_of(job, &job->right, pair, p.planes);
+    pack(job, &p);
+    done = joined(done, residues_of(job, &job->left, pair, p.planes));
+    if (done == 0) {
+        multiply(job, &p);
+        done = round_results(job, pair, &p);
     }
     free(memory);
+    return done;
+}
+
+/* Gives a side its exponents; returns its bits, or -1 where an entry is not finite. */
+static int64_t scan(const xl_instructions *set, xl_stack *side, int64_t *lowest, int64_t *highest, int64_t threads) {
+    int64_t nonfinite;
+    const int64_t bits = xl_native_scan(set, side, 1, lowest, highest, &nonfinite, threads);
+    side->first.exponents = lowest;
+    side->first.bits = bits;
+    side->first.checks = XL_EXPECT_FINITE;
+    return nonfinite ? -1 : bits;
+}
+
+static int64_t multiply_pairs(pairs_job *job, int64_t *lowest, int64_t *highest) {
+    const int64_t threads = job->direct->threads, pairs = job->left.stacks, rows = pairs * job->left.first.rows;
+    const int64_t left = scan(job->set, &job->left, lowest, highest, threads);
+    const int64_t right = scan(job->set, &job->right, lowest + rows, highest + rows, threads);
+    const int64_t depth = job->left.first.depth;
+    const int64_t bits = left + right + bit_length(depth - 1), limbs = maximum(left, right) / 32 + 1;
+    const int64_t number = bits * XL_DIRECT_LIMBS + limbs;
+    const int64_t entries = pairs * (job->left.first.rows + job->right.first.rows) * depth;
+    if (left < 0 || right < 0 || bits >= XL_DIRECT_BITS || limbs >= XL_DIRECT_LIMBS)
+        return XL_DIRECT_NOT;
+    job->plan = job->direct->plans[number];
+    if (!job->plan)
+        return 1 + number;
+    /* entries that break their scan were written to meanwhile: the general path says so */
+    return xl_for_each(xl_team(threads, entries, pairs), pairs, multiply_pair, job) ? XL_DIRECT_NOT : 0;
+}
+
+int64_t xl_native_direct(const xl_instructions *set, const xl_direct *direct) {
+    pairs_job job = {set, direct, NULL, stack_of(direct->left, direct->left_format, 1),
+                     stack_of(direct->right, direct->right_format, direct->transposed != 0), 0, 0};
+    const int64_t exponents = job.left.stacks * (job.left.first.rows + job.right.first.rows);
+    int64_t *ranges = malloc(2 * sizeof *ranges * (size_t)exponents);
+    int64_t done;
+    if (!ranges)
+        return XL_DIRECT_NOT;
+    job.depth = round_up(job.left.first.depth, XL_MATRIX_DEPTH);
+    job.columns = round_up(job.right.first.rows, XL_MATRIX_COLUMNS);
+    done = multiply_pairs(&job, ranges, ranges + exponents);
+    free(ranges);
     return done;
 }

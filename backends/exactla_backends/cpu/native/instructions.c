@@ -74,3 +74,7 @@ const xl_instructions *xl_native_select(const char *name) {
             return &found[i];
     return NULL;
 }
+
+int64_t xl_native_check(const xl_instructions *set) {
+    return xl_matrix_check(set->matrix);
+}

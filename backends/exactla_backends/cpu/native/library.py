@@ -16,6 +16,7 @@ import exactla_backends.cpu
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat, Format
 from exactla.results import Rounding
+from exactla.settings import thread_count
 from exactla_backends.kernels import tables
 
 Array = NDArray[Any]
@@ -93,6 +94,17 @@ RoundingJob = _structure(
     slack=I64,
     unsure=Pointer,
 )
+Limits = _structure(
+    "Limits",
+    depth=I64,
+    columns=I64,
+    alignment=I64,
+    tile_side=I64,
+    tile_bytes=I64,
+    worth_a_thread=I64,
+    plan_bits=I64,
+    plan_limbs=I64,
+)
 
 
 def path() -> Path | None:
@@ -118,6 +130,10 @@ class Instructions:
         function.argtypes, function.restype = (Pointer, *types), I64
         return partial(function, self._set)
 
+    def run(self, name: str, *arguments: Any) -> int:
+        """Call a function of native.h whose last argument is the number of threads, with the context's."""
+        return self.call(name, *arguments, I64(wanted_threads()))
+
     def call(self, name: str, *arguments: Any) -> int:
         """Call a function of native.h; MemoryError where it had none."""
         function = getattr(self._library, f"xl_native_{name}")
@@ -137,6 +153,26 @@ def load() -> ctypes.CDLL:
     return ctypes.CDLL(str(found))
 
 
+@cache
+def limits() -> Any:
+    """The numbers that callers plan with: a `Limits`."""
+    function = load().xl_native_limits
+    function.restype = ctypes.POINTER(Limits)
+    return function().contents
+
+
+def wanted_threads() -> int:
+    """The context's number of threads as native.h has it: 0 for OpenMP's own."""
+    return thread_count.get() or 0
+
+
+def threads() -> int:
+    """Threads that a call from this thread may use."""
+    function = load().xl_native_threads
+    function.restype = I64
+    return int(function(I64(wanted_threads())))
+
+
 def listed() -> Iterator[tuple[str, bool]]:
     """Names of the instruction sets of this build, the preferred one first, and whether each runs here."""
     library = load()
@@ -148,9 +184,15 @@ def listed() -> Iterator[tuple[str, bool]]:
         index += 1
 
 
-def pointer(array: Array | None) -> int | None:
+def pointer(array: Array) -> int:
     """The address of an array's first entry."""
-    return None if array is None else array.ctypes.data
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def optional_pointer(array: Array | None) -> int | None:
+    """The same, or a null pointer."""
+    return None if array is None else pointer(array)
 
 
 def keep(structure: ctypes.Structure, *owners: object) -> ctypes.Structure:
@@ -173,8 +215,8 @@ def stack(x: Array, format: Format | None, exponents: Array | None, bits: int, c
         strides[3],
         strides[0],
         limbs,
-        pointer(table),
-        pointer(exponents),
+        optional_pointer(table),
+        optional_pointer(exponents),
         bits,
         checks,
     )
@@ -197,7 +239,7 @@ def residue_table(base: ResidueBase, limbs: int, octets: int, blocks_of_bits: in
             table.limbs,
             pointer(table.constants),
             pointer(table.weights),
-            pointer(table.powers),
+            optional_pointer(table.powers),
             blocks,
         ),
         table,
@@ -276,6 +318,6 @@ def rounding_job(
         results[0].strides[0],
         len(results),
         slack,
-        pointer(unsure),
+        optional_pointer(unsure),
     )
     return keep(job, table, crt, left, right, encodings, unsure, *results)

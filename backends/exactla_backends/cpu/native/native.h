@@ -72,12 +72,28 @@ const xl_instructions *xl_native_select(const char *name);
  * that they take, without writing where `constants` is null, or -1 where a modulus is out of range. */
 int64_t xl_native_constants(const uint32_t *moduli, int64_t count, int64_t octets, void *constants);
 
+/* Numbers that callers plan with. */
+typedef struct {
+    int64_t depth, columns, alignment; /* XL_MATRIX_* */
+    int64_t tile_side, tile_bytes;     /* the largest tile of results: rows and columns, and bytes of residues */
+    int64_t worth_a_thread;            /* entries, below which work stays on the caller's thread */
+    int64_t plan_bits, plan_limbs;     /* of xl_direct */
+} xl_limits;
+
+const xl_limits *xl_native_limits(void);
+
+/* Threads that a `threads` argument stands for. */
+int64_t xl_native_threads(int64_t threads);
+
 /* Bytes of scratch of the matrix kernels for tiles of up to so many rows and columns. */
 int64_t xl_native_scratch(const xl_instructions *set, int64_t octets, int64_t rows, int64_t columns);
 
-/* Ensures: as xl_host.h's scan, for all rows of the stack. */
-int64_t xl_native_scan(const xl_instructions *set, const xl_stack *x, int64_t *lowest, int64_t *highest,
-                       int64_t threads);
+/* Scans `count` operands of one shape, whose rows share their exponents.
+ * Ensures: entries of row r of stack s are integers times 2**lowest[s * rows + r], below 2**highest[...] in magnitude,
+ * both 0 where all are 0; nonfinite[i] entries of operand i are not finite, and count as 0. Returns the largest
+ * highest - lowest, or XL_OUT_OF_MEMORY. */
+int64_t xl_native_scan(const xl_instructions *set, const xl_stack *operands, int64_t count, int64_t *lowest,
+                       int64_t *highest, int64_t *nonfinite, int64_t threads);
 
 /* Ensures: planes as xl_host.h's residues8 or residues16; returns how many entries break their scan. */
 int64_t xl_native_residues(const xl_instructions *set, const xl_stack *x, const xl_residue_table *table,
@@ -108,9 +124,9 @@ int64_t xl_native_round(const xl_instructions *set, const xl_result_stack *resul
                         const int64_t *right, int64_t pairs, const xl_rounding_job *job, int64_t threads);
 
 /* Ensures: result congruent to the sum over terms of signs[i] * terms[i], all of one shape and layout. */
-int64_t xl_native_combine(const xl_instructions *set, const xl_result_stack *result, const xl_result_stack *terms,
-                          const int64_t *signs, int64_t count, int64_t pairs, const xl_crt_table *table,
-                          int64_t threads);
+void xl_native_combine(const xl_instructions *set, const xl_result_stack *result, const xl_result_stack *terms,
+                       const int64_t *signs, int64_t count, int64_t pairs, const xl_crt_table *table,
+                       int64_t threads);
 
 /* Ensures: two's complement limbs [pairs][rows][columns][table->limbs] of the integers with these residues. */
 int64_t xl_native_integers(const xl_instructions *set, const xl_result_stack *results, int64_t pairs,
@@ -122,18 +138,20 @@ int64_t xl_native_check(const xl_instructions *set);
 /* ---- small products ---- */
 
 enum {
-    XL_DIRECT_NOT = -2,    /* the general path has to be taken */
-    XL_DIRECT_MODULI = 32, /* the most moduli of a plan */
-    XL_DIRECT_BITS = 216,  /* plans are for results of fewer bits, */
-    XL_DIRECT_LIMBS = 8    /* made from integers of fewer limbs */
+    XL_DIRECT_NOT = -2,   /* the general path has to be taken */
+    XL_DIRECT_BITS = 216, /* plans are for results of fewer bits, */
+    XL_DIRECT_LIMBS = 8   /* made from integers of fewer limbs */
 };
 
-/* A matrix by rows; strides in bytes. */
+/* An array as NumPy describes it to C: the PyArrayInterface of `__array_struct__`. */
 typedef struct {
-    const void *data;
-    int64_t row_stride, depth_stride;
-    const int64_t *format;
-} xl_direct_side;
+    int two, dimensions;
+    char kind;
+    int itemsize, flags;
+    const intptr_t *shape, *strides; /* strides in bytes */
+    void *data;
+    void *description;
+} xl_array;
 
 /* Tables for results of so many bits, from integers of so many limbs. */
 typedef struct {
@@ -142,17 +160,18 @@ typedef struct {
     const xl_matrix_modulus8 *constants;
 } xl_direct_plan;
 
-/* left @ right.T to `count` arrays of encodings. */
+/* Products of two matrices, or of pairs of them, to `count` arrays of encodings. */
 typedef struct {
-    xl_direct_side left, right;
-    int64_t rows, columns, depth;
-    const int64_t *format;
+    const xl_array *left, *right; /* [M, K] and [K, N], or stacks of them */
+    const xl_array *results;      /* [count, M, N], or [count, pairs, M, N], the last axis contiguous */
+    const int64_t *left_format, *right_format, *result_format;
+    int64_t transposed; /* 1 where the right matrices are [N, K] */
     const xl_direct_plan *const *plans; /* [XL_DIRECT_BITS][XL_DIRECT_LIMBS] */
-    int64_t count;
-    xl_encodings encodings[2];
+    int64_t threads;
+    int64_t count, roundings[2];
 } xl_direct;
 
-/* Requires: rows, columns and depth are positive.
+/* Requires: no axis is empty.
  * Ensures: the encodings, and returns 0; or returns XL_DIRECT_NOT, or 1 + the number of a plan that is null. */
 int64_t xl_native_direct(const xl_instructions *set, const xl_direct *job);
 

@@ -1,9 +1,9 @@
 """Residue products on the warpgroup instructions of compute capability 9.0; `int8_sm90.cu` is the kernel."""
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.driver import TensorMap
@@ -27,8 +27,7 @@ class _Problem(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
-class Planes:
+class Planes(NamedTuple):
     """Residue planes [planes, rows, depth] of octets in device memory, each row `depth` octets long."""
 
     address: int
@@ -37,8 +36,7 @@ class Planes:
     depth: int
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """A product of pairs of matrices, for all moduli.
 
     Attributes
@@ -76,7 +74,7 @@ def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], p
         Device, its number of multiprocessors, and the stream.
     """
     device, processors, stream = place
-    columns = 256 if right.rows > 128 else 128 if right.rows > 64 else 64
+    columns = _tile_columns(left.rows, right.rows, task.moduli * task.pairs, processors)
     segment = SEGMENT[task.digits]
     # a first product has no sign of its own: it is taken as added to nothing
     is_signed = task.add or task.sign < 0
@@ -97,14 +95,21 @@ def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], p
     )
 
 
+def _tile_columns(rows: int, columns: int, products: int, processors: int) -> int:
+    """The widest tiles that are not mostly empty, and that give each multiprocessor something to do."""
+    width = 256 if columns > 128 else 128 if columns > 64 else 64
+    while width > 64 and -(-rows // ROWS) * -(-columns // width) * products < processors:
+        width //= 2
+    return width
+
+
 @lru_cache(maxsize=256)
 def _map(planes: Planes, rows: int) -> TensorMap:
     sizes = (planes.depth, planes.rows, planes.planes)
     return driver.tensor_map(planes.address, sizes, (planes.depth, planes.rows * planes.depth), (DEPTH, rows, 1))
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """What the kernel is compiled for."""
 
     columns: int

@@ -49,7 +49,7 @@ LIBFUZZER = Build(
 @cache
 def why_not(build: Build) -> str | None:
     """Why the library cannot be built that way here."""
-    if not (ROOT / "CMakeLists.txt").exists() or not (SOURCES / "cpu" / "native" / "native.c").exists():
+    if not (ROOT / "CMakeLists.txt").exists() or not (SOURCES / "cpu" / "native" / "native.h").exists():
         return "no sources: run from a checkout"
     if shutil.which("cmake") is None:
         return "no cmake: pip install cmake"

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
+import exactla as xl
 from exactla.core.moduli import ResidueBase, residue_base
 from exactla.formats import FLOAT16, FLOAT32, FLOAT64, FLOAT_FORMATS, INTEGER_FORMATS, FloatFormat, Format
 from exactla_backends.cpu import direct
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Instructions, Pointer
-from exactla_backends.cpu.residues import COLUMNS, aligned, padded, padded_depth
+from exactla_backends.cpu.residues import aligned, padded_columns, padded_depth
 from exactla_backends.kernels import tables
 from tests.backends.cpu.fuzz.inputs import Array, Draw, Matrices, Scan, integers, matrices
 
 Outcome = list[tuple[str, Array | int]]
 
-NONE = 1 << 40
 UNTOUCHED = 0xA5
 FORMATS: tuple[Format, ...] = (FLOAT64, FLOAT32, FLOAT16, *FLOAT_FORMATS.values(), *INTEGER_FORMATS.values())
 INTERVAL_EXTRA_BITS = 4
@@ -57,15 +57,12 @@ def difference(found: Outcome, expected: Outcome) -> str | None:
 
 
 def _scan(native: Instructions, threads: ctypes.c_int64, *sides: Matrices) -> Scan:
-    lowest, highest = np.full((2, *sides[0].shape[:2]), [[[NONE]], [[-NONE]]], np.int64)
-    nonfinite = sum(
-        native.call("scan", ctypes.byref(x.stack()), _pointer(lowest), _pointer(highest), threads) for x in sides
-    )
-    empty = highest == -NONE
-    lowest[empty] = highest[empty] = 0
-    bits = int((highest - lowest).max())
+    lowest, highest = np.empty((2, *sides[0].shape[:2]), np.int64)
+    stacks, nonfinite = [x.stack() for x in sides], (I64 * len(sides))()
+    places = _pointer(lowest), _pointer(highest), nonfinite
+    bits = native.call("scan", (library.Stack * len(stacks))(*stacks), I64(len(stacks)), *places, threads)
     # of long entries a bound, so that there are few tables: to make them takes longer than a job
-    return Scan(lowest, bits if bits <= 100 else -(-bits // 128) * 128, nonfinite)
+    return Scan(lowest, bits if bits <= 100 else -(-bits // 128) * 128, sum(nonfinite))
 
 
 def _base(bits: int, octets: int) -> tuple[ResidueBase, int]:
@@ -107,7 +104,7 @@ def _planes(x: Matrices, base: ResidueBase, octets: int) -> Array:
 
 def _pack(native: Instructions, planes: Array, threads: ctypes.c_int64) -> Array:
     stacks, count, rows, depth = planes.shape
-    packed = aligned((stacks, count, padded(rows, COLUMNS) * depth))
+    packed = aligned((stacks, count, padded_columns(rows) * depth))
     places = _pointer(planes), I64(stacks * count), I64(rows), I64(depth), _pointer(packed)
     native.call("pack", *places, threads)
     return packed
@@ -256,7 +253,7 @@ class _Sums:
 
 def _results(native: Instructions, sums: _Sums, rounding: _Rounding, threads: ctypes.c_int64) -> Outcome:
     shape, word = sums.shape, np.int8 if sums.octets == 1 else np.int16
-    residues = np.full((shape[0], len(sums.base.moduli), shape[1], padded(shape[2], COLUMNS)), 77, word)
+    residues = np.full((shape[0], len(sums.base.moduli), shape[1], padded_columns(shape[2])), 77, word)
     results = library.result_stack(residues, shape[2])
     native.call("multiply", ctypes.byref(sums.product), ctypes.byref(results), threads)
     crt = library.crt_table(sums.base, sums.octets)
@@ -336,50 +333,25 @@ def _interval(native: Instructions, draw: Draw) -> Outcome:
     return [*found, ("broken", broken), ("invalid", invalid.value), *((f"piece {i}", x) for i, x in enumerate(planes))]
 
 
-class _Direct(direct.Direct):
-    """The direct path on encodings; plans are made as jobs ask for them."""
-
-    def run(
-        self, sides: Sequence[tuple[Array, Format]], format: FloatFormat, outputs: Sequence[tuple[Array, Any]]
-    ) -> int:
-        """What the last call returned; above 0 where there is no plan."""
-        places: list[int] = []
-        for x, kind in sides:
-            places += [x.ctypes.data, *x.strides, library.pointer(tables.format_table(kind)) or 0]
-        shape = len(sides[0][0]), len(sides[1][0]), sides[0][0].shape[1]
-        encodings: list[int] = []
-        for x, rounding in outputs:
-            encodings += [x.ctypes.data, x.strides[0], tables.ROUNDINGS[rounding]]
-        job = direct._JOB.pack(
-            *places,
-            *shape,
-            *(library.pointer(tables.format_table(format)), ctypes.addressof(self._plans), len(outputs)),
-            *(*encodings, 0, 0, 0)[:6],
-        )
-        while (code := self._call(job)) > 0:
-            if not self._add_plan(code - 1):
-                break
-        return code
-
-
 @cache
-def _plans(native: Instructions) -> _Direct:
-    return _Direct(native)
+def _plans(native: Instructions) -> direct.Direct:
+    return direct.Direct(native)
 
 
 def _direct(native: Instructions, draw: Draw) -> Outcome:
-    """A small product in one call."""
+    """Small products in one call; plans are made as jobs ask for them."""
     kinds = [FORMATS[draw.below(len(FORMATS))] for _ in range(2)]
-    rows, columns, depth = draw.size(40), draw.size(40), draw.size(100)
-    left, right = matrices(draw, kinds[0], (1, rows, depth)), matrices(draw, kinds[1], (1, columns, depth))
+    stacks, rows, columns, depth = 1 + draw.below(3), draw.size(40), draw.size(40), draw.size(100)
+    left, right = (matrices(draw, kinds[i], (stacks, n, depth)).entries for i, n in enumerate((rows, columns)))
     rounding = _Rounding.drawn(draw)
-    outputs = rounding.outputs((1, rows, columns))[:2]
-    code = _plans(native).run(
-        [(x.entries[0], kind) for x, kind in zip((left, right), kinds, strict=True)],
-        rounding.format,
-        [(x[0], r) for x, r in zip(outputs, rounding.roundings, strict=False)],
-    )
-    return [("code", code), *((f"encodings {i}", x) for i, x in enumerate(outputs))]
+    roundings = rounding.roundings[:2]
+    whole = np.stack(rounding.outputs((stacks, rows, columns))[: len(roundings)])
+    results, sides = whole[..., :columns], (left, right)
+    if stacks == 1:
+        results, sides = results[:, 0], (left[0], right[0])
+    with xl.threads(1 + draw.below(3)):
+        code = _plans(native)._run((*sides, results), (*kinds, rounding.format), True, roundings)
+    return [("code", code), ("encodings", whole)]
 
 
 def _pointer(array: Array) -> ctypes.c_void_p:

@@ -23,12 +23,12 @@ from exactla_backends.cpu.native.library import I64
 library.path = lambda: Path(sys.argv[1])
 native = library.Instructions(library.load(), "portable")
 stack = library.stack(np.ones((1, 300, 4), np.uint64), FLOAT64, None, 0, 0)
-lowest, highest = np.zeros(300 - SHORT, np.int64), np.zeros(300, np.int64)
+lowest, highest, nonfinite = (np.zeros(n, np.int64) for n in (300 - SHORT, 300, 1))
 
 def scan(_):
     for _ in range(100):
-        places = (ctypes.c_void_p(library.pointer(x)) for x in (lowest, highest))
-        native.call("scan", ctypes.byref(stack), *places, I64(1))
+        places = (ctypes.c_void_p(library.pointer(x)) for x in (lowest, highest, nonfinite))
+        native.call("scan", ctypes.byref(stack), I64(1), *places, I64(1))
 
 with ThreadPoolExecutor(2) as pool:
     list(pool.map(scan, range(2)))

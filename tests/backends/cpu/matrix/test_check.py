@@ -37,7 +37,8 @@ def run(program, *emulator):
 SPOILED = {
     "offset": ("avx512_reduce.h", "_mm512_dpbusd_epi32(c->offset2,", "_mm512_dpbusd_epi32(c->half,", "avx512_vnni"),
     "centre": ("avx512_reduce.h", "_mm512_sub_epi8(r, c->half)", "r", "amx"),
-    "correction": ("avx512_vnni.c", "(uint32_t)-128 *", "(uint32_t)-127 *", "avx512_vnni"),
+    "correction": ("vnni.h", "(uint32_t)-128 *", "(uint32_t)-127 *", "avx512_vnni"),
+    "rows": ("registers.h", "row + i < block->rows ? row + i : 0", "row", "avx_vnni"),
     "saturation": ("avx2.c", "_mm256_madd_epi16(a, b1)", "_mm256_maddubs_epi16(a, b1)", "avx2"),
     "unsigned": ("amx.c", "_tile_dpbssd(3", "_tile_dpbsud(3", "amx"),
     "remainder": ("portable_reduce.h", "r < m ? r : r - m", "r", "portable"),

@@ -1,0 +1,113 @@
+"""The other ways in which kernels of a SYCL device can be compiled and products made: the same results in each."""
+
+import dpctl.program
+import numpy as np
+import pytest
+
+import exactla as xl
+from exactla import registry
+from exactla_backends.device.backend import DeviceBackend
+from exactla_backends.sycl import device as sycl_device
+from exactla_backends.sycl.matrix import SyclMatrix
+from tests.backends.kernels import compiling
+
+
+class OneLane(sycl_device.SyclDevice):
+    """One entry for each work item, and kernels that know no number of limbs."""
+
+    lanes = 1
+    fixed_limbs = 0
+
+
+class LikeGPU(sycl_device.SyclDevice):
+    """Words of four residues, and sums of four products, where the device has functions for them."""
+
+    def is_cpu(self):
+        return False
+
+
+def from_spirv(queue, text, options):
+    wanted = tuple(option for option in options.split() if option.startswith("-D"))
+    return dpctl.program.create_program_from_spirv(queue, compiling.spirv(text, wanted))
+
+
+WAYS = {"one lane": OneLane, "like a GPU": LikeGPU, "SPIR-V": OneLane}
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def made_in_a_way(request):
+    """A backend of its own, with the programs that it has compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "SPIR-V":
+            if compiling.why_no_spirv() is not None:
+                pytest.skip(f"kernels as SPIR-V NOT EXERCISED: {compiling.why_no_spirv()}")
+            patch.setattr(sycl_device, "compiled", from_spirv)
+        device = WAYS[request.param]()
+        yield DeviceBackend("sycl", device, SyclMatrix(device))
+
+
+@pytest.fixture
+def results(monkeypatch, made_in_a_way):
+    """What a call gives on that backend, and on NumPy's."""
+    reason = next(b.reason for b in xl.backends() if b.name == "sycl")
+    if reason:
+        pytest.skip(f"SYCL devices NOT EXERCISED: {reason}")
+    load = registry.load
+
+    def both(call):
+        with xl.backend("numpy"):
+            wanted = call()
+        monkeypatch.setattr(registry, "load", lambda name: made_in_a_way if name == "sycl" else load(name))
+        with xl.backend("sycl"):
+            return call(), wanted
+
+    return both
+
+
+def floats(rng, *shape, spread=9):
+    return np.ldexp(rng.standard_normal(shape), rng.integers(-spread, spread + 1, shape))
+
+
+@pytest.mark.parametrize("spread", [9, 200, 900])
+def test_products(rng, results, spread):
+    a, b = floats(rng, 2, 7, 150, spread=spread), floats(rng, 150, 21, spread=spread)
+    found, wanted = results(lambda: xl.mm_enclose(a, b))
+    assert xl.digest(*found) == xl.digest(*wanted)
+
+
+def test_special_entries(rng, results):
+    a, b = floats(rng, 5, 40), floats(rng, 40, 9)
+    a[[1, 2, 2], [3, 4, 5]] = np.inf, np.nan, -np.inf
+    found, wanted = results(lambda: xl.mm(a, b, nonfinite="propagate"))
+    assert xl.digest(found) == xl.digest(wanted)
+
+
+@pytest.mark.parametrize("method", ["rump", "sharp", "hull"])
+@pytest.mark.parametrize("spread", [3, 300])
+def test_intervals(rng, results, method, spread):
+    m, r = floats(rng, 6, 20, spread=spread), abs(floats(rng, 6, 20, spread=spread))
+    found, wanted = results(lambda: xl.mm_interval(m, r, m.T, r.T, method=method))
+    assert xl.digest(*found) == xl.digest(*wanted)
+
+
+@pytest.mark.parametrize("bits", [6, 62])
+def test_integers(rng, results, bits):
+    a = rng.integers(-(1 << bits), 1 << bits, (9, 33))
+    found, wanted = results(lambda: xl.mm_exact(a, a.T))
+    assert found.tolist() == wanted.tolist()
+
+
+def test_each_engine_is_exact(made_in_a_way):
+    for engine in made_in_a_way.engines:
+        for limit in engine.modulus_limits:
+            assert made_in_a_way.engine_is_exact(engine, limit)
+
+
+def test_an_engine_that_is_wrong_is_noticed(monkeypatch, made_in_a_way):
+    multiply = made_in_a_way._matrix.multiply
+
+    def spoilt(terms, *others):
+        return multiply(terms[:1] + terms[:1], *others)
+
+    monkeypatch.setattr(made_in_a_way._matrix, "multiply", spoilt)
+    assert not made_in_a_way.engine_is_exact(made_in_a_way.engines[0], 256)
