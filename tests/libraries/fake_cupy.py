@@ -73,6 +73,11 @@ class MemoryPointer:
         self.ptr = ptr
         self.mem = SimpleNamespace(ptr=ptr, size=size)
 
+    def __add__(self, offset: int) -> "MemoryPointer":
+        made = MemoryPointer(self.holder, self.ptr + offset, 0)
+        made.mem = self.mem
+        return made
+
     def memset_async(self, value: int, size: int) -> None:
         ctypes.memset(self.ptr, value, size)
 

@@ -152,9 +152,13 @@ class CudaBackend(DeviceBackend):
         for outputs in in_twos(results, roundings):
             doubtful = self._filled(2, 2, 0, size=8 * (1 + capacity))
             certificate = elements.Certificate(
-                *(memory.ptr for memory in dropped),
-                *map(_tops, leading),
-                *(places.ptr, doubtful.ptr, capacity),
+                left_dropped=dropped[0].ptr,
+                right_dropped=dropped[1].ptr,
+                row_tops=_tops(leading[0]),
+                column_tops=_tops(leading[1]),
+                places=places.ptr,
+                doubtful=doubtful.ptr,
+                capacity=capacity,
             )
             job = self._results(planes, exponents, outputs)
             elements.round8(place, format, base, job, certificate)
@@ -184,7 +188,8 @@ def _format(operand: Operand) -> Format:
 
 def _entries(operand: Operand) -> elements.Entries:
     x = operand.buffer
-    return elements.Entries(x.memory.ptr + x.offset, *x.strides, *operand.shape)
+    (between_stacks, between_rows, between_entries), (stacks, rows, depth) = x.strides, operand.shape
+    return elements.Entries(x.memory.ptr + x.offset, between_stacks, between_rows, between_entries, stacks, rows, depth)
 
 
 def _exponents(operand: Operand) -> elements.Exponents:

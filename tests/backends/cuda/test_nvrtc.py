@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from exactla.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2FNUZ, FLOAT16, FLOAT32, FLOAT64, INTEGER_FORMATS
+from exactla.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2FNUZ, FLOAT32, FLOAT64, INTEGER_FORMATS
 from exactla_backends.kernels.text import device_text, kernel_text
 from tests.backends.cuda import nvrtc
 from tests.backends.kernels import compiling
@@ -55,49 +55,57 @@ def parameter_bytes(ptx, name):
 
 
 @pytest.mark.parametrize("rows_first", [False, True])
-@pytest.mark.parametrize("format", [FLOAT64, FLOAT32, FLOAT8_E5M2FNUZ, INTEGER_FORMATS["int64"]], ids=str)
-def test_scan(cuda, target, format, rows_first):
-    source = cuda.elements._scan_source(format, rows_first)
+@pytest.mark.parametrize("format", [FLOAT64, FLOAT8_E5M2FNUZ, INTEGER_FORMATS["int64"]], ids=str)
+@pytest.mark.parametrize("kernel", ["scan", "exponents", "count"])
+def test_looks_at_rows(cuda, target, kernel, format, rows_first):
+    source = getattr(cuda.elements, f"_{kernel}_source")(format, rows_first)
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
-    assert parameter_bytes(found.ptx, source[1]) == [ctypes.sizeof(cuda.elements._Search)]
+    assert parameter_bytes(found.ptx, source[1]) == [8 * {"scan": 10, "exponents": 9, "count": 11}[kernel]]
+
+
+@pytest.mark.parametrize(("left", "right", "limbs"), [(FLOAT64, FLOAT64, 6), (FLOAT32, BFLOAT16, 12)], ids=str)
+def test_settling(cuda, target, left, right, limbs):
+    found = compiled(cuda, cuda.elements._settle_source(left, right, left, limbs), target)
+    assert floating_instructions(found.ptx, _PTX) == []
 
 
 @pytest.mark.parametrize("rows_first", [False, True])
 @pytest.mark.parametrize(
-    ("format", "limbs"),
-    [(FLOAT64, 3), (FLOAT64, 12), (FLOAT32, 2), (FLOAT16, 2), (FLOAT8_E4M3FN, 1), (INTEGER_FORMATS["uint32"], 2)],
+    ("format", "limbs", "lanes"),
+    [(FLOAT64, 3, 16), (FLOAT64, 12, 16), (FLOAT32, 2, 4), (FLOAT8_E4M3FN, 1, 4), (INTEGER_FORMATS["uint32"], 2, 16)],
     ids=str,
 )
-def test_residues(cuda, target, format, limbs, rows_first):
-    source = cuda.elements._residues_source(format, limbs, rows_first)
+def test_residues(cuda, target, format, limbs, lanes, rows_first):
+    source = cuda.elements._residues_source(format, limbs, rows_first, lanes)
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
     assert "dp4a.u32.s32" in found.ptx
     table = cuda.elements._residue_rows(base_for(256, 60), limbs)
-    assert parameter_bytes(found.ptx, source[1]) == [ctypes.sizeof(cuda.elements._Conversion), ctypes.sizeof(table)]
+    assert parameter_bytes(found.ptx, source[1]) == [8 * 16, ctypes.sizeof(table)]
 
 
+@pytest.mark.parametrize("certified", [False, True])
 @pytest.mark.parametrize(
-    ("format", "bits"), [(FLOAT64, 166), (FLOAT64, 355), (FLOAT32, 100), (BFLOAT16, 20), (FLOAT8_E4M3FN, 4)], ids=str
+    ("format", "bits"), [(FLOAT64, 166), (FLOAT64, 355), (BFLOAT16, 20), (FLOAT8_E4M3FN, 4)], ids=str
 )
-def test_round(cuda, target, format, bits):
+def test_round(cuda, target, format, bits, certified):
     base = base_for(256, bits)
-    source = cuda.elements._round_source(format, cuda.elements.crt_limbs(base), -(-len(base.moduli) // 2))
+    source = cuda.elements._round_source(format, cuda.elements.crt_limbs(base), -(-len(base.moduli) // 2), certified)
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
     assert "dp2a.lo.u32.u32" in found.ptx
     table = cuda.elements._crt_pairs(base)
-    assert parameter_bytes(found.ptx, source[1]) == [ctypes.sizeof(cuda.elements._Results), ctypes.sizeof(table)]
+    assert parameter_bytes(found.ptx, source[1]) == [8 * 21, ctypes.sizeof(table)]
 
 
 def test_the_kernels_of_large_products_keep_their_numbers_in_registers(cuda):
     """Normally distributed float64 at n = 8,192: 22 moduli, three limbs in and six out. A word or two may leave."""
     base = base_for(256, 168)
     for source in (
-        cuda.elements._residues_source(FLOAT64, 3, False),
-        cuda.elements._residues_source(FLOAT64, 3, True),
-        cuda.elements._round_source(FLOAT64, cuda.elements.crt_limbs(base), len(base.moduli) // 2),
+        cuda.elements._residues_source(FLOAT64, 3, False, 16),
+        cuda.elements._residues_source(FLOAT64, 3, True, 16),
+        cuda.elements._round_source(FLOAT64, cuda.elements.crt_limbs(base), len(base.moduli) // 2, False),
     ):
         assert spilled(compiled(cuda, source, "sm_90").log) <= 16
 

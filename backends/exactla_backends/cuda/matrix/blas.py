@@ -115,7 +115,7 @@ class Blas:
     ) -> None:
         """Sums [moduli, left.rows, right.rows] over a part of the inner dimension, for one digit of either side."""
         kind, (start, depth) = self._kind, part
-        one, zero = np.array(1, kind.scalar), np.array(0, kind.scalar)
+        one, zero = np.array([[1], [0]], kind.scalar)
         starts = []
         for side, which in zip((left, right), digit, strict=True):
             starts.append(side.address + kind.entry_bytes * (which * side.rows * side.depth + start))
