@@ -6,24 +6,29 @@ from math import prod
 
 import numpy as np
 
-from exactla.backend import Operand, Pairs
+from exactla.backend import Operand, Pairs, Scanned
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
 from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cuda import driver, elements
+from exactla_backends.cuda.cells import CELL, CellPool
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.direct import Direct
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
-from exactla_backends.device.backend import DeviceBackend
+from exactla_backends.device.backend import DeviceBackend, scanned
 from exactla_backends.device.device import Memory
+from exactla_backends.device.memory import both_rows
 from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
 from exactla_backends.device.results import FEW, in_twos
 from exactla_backends.kernels import tables
 
-CELL = 4
-"""Bytes of a count, or of a cell of a row's range."""
+CELLS = 3
+"""Cells that a scan of an operand takes."""
+
+MANY_ROWS, LITTLE_DEPTH = 512, 2048
+"""Rows that keep a device busy without being cut, and inner dimensions that are not worth it."""
 
 DOUBTFUL_SHARE = 256
 """There is room for one doubtful result in so many: with more of them all bits are cheaper for all."""
@@ -39,7 +44,8 @@ class CudaBackend(DeviceBackend):
         matrix = CudaMatrix(device)
         super().__init__("cuda", device, matrix)
         self._cuda = device
-        self._direct = Direct(device, matrix, self._constant)
+        self._cells = CellPool(device)
+        self._direct = Direct(device, matrix, self._constant, self._cells)
 
     def direct(
         self,
@@ -58,6 +64,24 @@ class CudaBackend(DeviceBackend):
     def _place(self) -> elements.Place:
         number = self._cuda.number
         return elements.Place(number, driver.target(number), self._cuda.stream)
+
+    def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
+        if not all(len(side) == 1 and _has_few_parts(side[0]) for side in sides):
+            return super().scan(sides)
+        place, cells = self._place(), self._cells.take(CELLS * len(sides))
+        found = []
+        for number, (operand,) in enumerate(sides):
+            stacks, rows, _ = operand.shape
+            memory = self._cuda.allocate(16 * stacks * rows)
+            address = cells.address(CELLS * number)
+            elements.exponents(place, _format(operand), _entries(operand), memory.ptr, address)
+            exponents, tops = both_rows(memory, stacks, rows)
+            found.append(operand._replace(exponents=exponents, tops=tops))
+        seen = self._cells.read(cells, 0, CELLS * len(sides))
+        return [
+            scanned([operand], bits, all_bits, [nonfinite])
+            for operand, bits, all_bits, nonfinite in zip(found, seen[::3], seen[1::3], seen[2::3], strict=True)
+        ]
 
     def _scan_operand(self, operand: Operand, cells: Memory, ranges_at: int, nonfinite_at: int) -> None:
         if not _is_fixed(operand):
@@ -173,6 +197,12 @@ class CudaBackend(DeviceBackend):
         if leading.exponents is not exact.exponents and 0 not in exact.shape:
             elements.count_dropped(place, _format(exact), _entries(exact), _exponents(leading), counts.ptr)
         return counts
+
+
+def _has_few_parts(operand: Operand) -> bool:
+    """Whether rows need not be cut into parts to be scanned."""
+    stacks, rows, depth = operand.shape
+    return _is_fixed(operand) and 0 not in operand.shape and (stacks * rows >= MANY_ROWS or depth <= LITTLE_DEPTH)
 
 
 def _is_fixed(operand: Operand) -> bool:

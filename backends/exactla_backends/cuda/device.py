@@ -72,10 +72,10 @@ class CudaDevice:
             cupy.cuda.get_current_stream().synchronize()
         return found
 
-    def download_some(self, memory: Memory, offset: int, dtype: type[np.generic], count: int) -> list[int]:
-        """A few numbers from a byte of a memory on: as `download`."""
-        found = np.empty(count, dtype)
-        (memory + offset).copy_to_host_async(ctypes.c_void_p(found.ctypes.data), found.nbytes)
+    def download_cells(self, memory: Memory, first: int, count: int) -> list[int]:
+        """A few of the 32-bit integers in a memory: as `download`."""
+        found = np.empty(count, np.int32)
+        (memory + 4 * first).copy_to_host_async(ctypes.c_void_p(found.ctypes.data), found.nbytes)
         cupy.cuda.get_current_stream().synchronize()
         numbers: list[int] = found.tolist()
         return numbers

@@ -1,7 +1,6 @@
 """Small products with few launches: what a call costs around its work matters more there than how the work is cut."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cuda import driver, elements
+from exactla_backends.cuda.cells import CellPool
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.device.constants import Constants
@@ -21,32 +21,21 @@ from exactla_backends.kernels import tables
 MOST_ENTRIES, MOST_PRODUCTS, MOST_DEPTH = 1 << 21, 1 << 30, 2047
 """Of both operands, of both together, and of the inner dimension; longer sums have a cheaper plan."""
 
-CELLS = 1024
-"""Cells that are cleared together. A call takes USED of them: two for each side, and one for entries that change."""
+SIDE, BROKEN, USED = 3, 6, 7
+"""Cells of a side, the one for entries that change, and all that a call takes."""
 
-USED, CELL = 5, 4
 _OCTET_LIMIT = 256
 _PAIR_LIMIT = 1 << 15
-
-
-class _Cells(NamedTuple):
-    memory: Memory
-    first: int
-
-    @property
-    def address(self) -> int:
-        address: int = self.memory.ptr + CELL * self.first
-        return address
 
 
 class Direct:
     """The direct path of all CUDA devices."""
 
-    def __init__(self, device: CudaDevice, matrix: CudaMatrix, constant: Constants) -> None:
+    def __init__(self, device: CudaDevice, matrix: CudaMatrix, constant: Constants, cells: CellPool) -> None:
         self._device = device
         self._matrix = matrix
         self._constant = constant
-        self._free: dict[Any, tuple[Memory, int]] = {}
+        self._cells = cells
         self._checked = False
 
     def product(
@@ -68,18 +57,18 @@ class Direct:
             return None
         self._checked = True
         place = elements.Place(number := self._device.number, driver.target(number), self._device.stream)
-        cells = self._cells(place)
+        cells = self._cells.take(USED)
         exponents = [
-            self._exponents(place, x, source, cells, 2 * i) for i, (x, source) in enumerate(((a, left), (b, right)))
+            self._exponents(place, x, source, cells.address(SIDE * side))
+            for side, (x, source) in enumerate(((a, left), (b, right)))
         ]
-        found = self._device.download_some(cells.memory, CELL * cells.first, np.int32, 4)
-        bits = found[0], found[2]
+        left_bits, _, left_nonfinite, right_bits, _, right_nonfinite = self._cells.read(cells, 0, 2 * SIDE)
+        bits = left_bits, right_bits
         base = residue_base(_OCTET_LIMIT, sum_bits(*bits, a.depth))
         limbs = [tables.limbs_for(x) for x in bits]
-        if found[1] or found[3] or base is None or max(limbs) > elements.MOST_LIMBS:
+        if left_nonfinite or right_nonfinite or base is None or max(limbs) > elements.MOST_LIMBS:
             return None
         depth = padded(a.depth, DEPTH)
-        broken = cells.address + CELL * 4
         planes = []
         for x, source, memory, count, most in zip((a, b), (left, right), exponents, limbs, bits, strict=True):
             residues = self._device.allocate(x.stacks * x.rows * depth * len(base.moduli))
@@ -91,7 +80,7 @@ class Direct:
                 x,
                 elements.Exponents(memory.ptr, x.rows),
                 (residues.ptr, depth),
-                (most, False, True, broken),
+                (most, False, True, cells.address(BROKEN)),
             )
             planes.append(OperandPlanes(residues, x.stacks, len(base.moduli), x.rows, depth))
         pairs = list(range(a.stacks))
@@ -116,26 +105,15 @@ class Direct:
             ),
         )
         # entries that break their scan were written to meanwhile: the general path says so
-        if checks and self._device.download_some(cells.memory, CELL * cells.first + CELL * 4, np.int32, 1)[0]:
+        if checks and self._cells.read(cells, BROKEN, 1)[0]:
             return None
         return results
 
-    def _exponents(
-        self, place: elements.Place, x: elements.Entries, source: Source, cells: _Cells, first: int
-    ) -> Memory:
+    def _exponents(self, place: elements.Place, x: elements.Entries, source: Source, cells: int) -> Memory:
         """Exponents of the rows of a side, and their tops behind them."""
         memory = self._device.allocate(16 * x.stacks * x.rows)
-        elements.exponents(place, source.format, x, memory.ptr, cells.address + CELL * first)
+        elements.exponents(place, source.format, x, memory.ptr, cells)
         return memory
-
-    def _cells(self, place: elements.Place) -> _Cells:
-        """Cells that are 0, which nobody used before."""
-        memory, used = self._free.pop(place, (None, CELLS))
-        if used + USED > CELLS:
-            memory, used = self._device.allocate(CELL * CELLS), 0
-            self._device.clear(memory)
-        self._free[place] = memory, used + USED
-        return _Cells(memory, used)
 
 
 def _is_for_here(left: Source, right: Source, directions: int) -> bool:

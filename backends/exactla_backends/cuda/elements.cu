@@ -107,13 +107,13 @@ XL_KERNEL xl_cuda_scan(const __grid_constant__ xl_search s) {
 }
 #endif
 
-/* ---- exponents of small operands ---- */
+/* ---- exponents of operands with few parts to a row ---- */
 
 #if XL_TASK == XL_EXPONENTS
 
-/* An operand, as in xl_conversion; the exponents of its rows and their tops behind them; and two cells, for the largest
- * distance between those and for the number of entries that are not finite. */
-struct xl_small {
+/* An operand, as in xl_conversion; the exponents of its rows and their tops behind them; and three cells, for the largest
+ * distance between those, for the sum of the distances, and for the number of entries that are not finite. */
+struct xl_few_parts {
     const uint8_t *data;
     int64_t strides[3];
     int64_t stacks, rows, depth;
@@ -125,7 +125,7 @@ struct xl_small {
 
 /* Blocks of 32 x XL_PARTS threads along the rows and for parts of them, or of 32 x 8 along the inner dimension of eight
  * rows. */
-XL_KERNEL xl_cuda_exponents(const __grid_constant__ xl_small s) {
+XL_KERNEL xl_cuda_exponents(const __grid_constant__ xl_few_parts s) {
     const int64_t row = (int64_t)blockIdx.x * (XL_ROWS_FIRST ? 32 : 8) + (XL_ROWS_FIRST ? threadIdx.x : threadIdx.y);
     const int64_t part = XL_ROWS_FIRST ? threadIdx.y : threadIdx.x, parts = XL_ROWS_FIRST ? XL_PARTS : 32;
     const xl_format format = {XL_FORMAT};
@@ -157,10 +157,12 @@ XL_KERNEL xl_cuda_exponents(const __grid_constant__ xl_small s) {
             int64_t *to = s.exponents + stack * s.rows + row;
             to[0] = empty ? 0 : range.lowest;
             to[s.stacks * s.rows] = empty ? 0 : -range.minus_highest;
-            if (!empty)
+            if (!empty && -range.minus_highest > range.lowest) {
                 atomicMax(s.cells, -range.minus_highest - range.lowest);
+                atomicAdd(s.cells + 1, -range.minus_highest - range.lowest);
+            }
             if (range.nonfinite != 0)
-                atomicAdd(s.cells + 1, range.nonfinite);
+                atomicAdd(s.cells + 2, range.nonfinite);
         }
     }
 }

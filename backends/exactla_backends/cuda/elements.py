@@ -107,10 +107,10 @@ def scan(place: Place, format: Format, entries: Entries, ranges: int, nonfinite:
 
 
 def exponents(place: Place, format: Format, entries: Entries, exponents: int, cells: int) -> None:
-    """Exponents of rows and their tops behind them, int64 [2, stacks, rows], of an operand of little depth.
+    """Exponents of rows and their tops behind them, int64 [2, stacks, rows]; for many rows or little depth.
 
-    Of two cells, int32, the first becomes the largest distance between those, and the second grows by the number of
-    entries that are not finite.
+    Of three cells, int32, the first becomes the largest distance between those, the second grows by all distances, and
+    the third by the number of entries that are not finite.
     """
     rows = -(-entries.rows // (32 if entries.rows_first else 8))
     function = driver.kernel(*_exponents_source(format, entries.rows_first), place.target, place.device)

@@ -101,7 +101,7 @@ class DeviceBackend(DeviceResults):
             cell += 2 + len(side)
             ranges_at += 2 * prod(side[0].shape[:2])
         seen = iter(self._device.download(cells, np.dtype(np.int32), (summary,)).tolist())
-        return [_scanned(side, next(seen), next(seen), [next(seen) for _ in side]) for side in found]
+        return [scanned(side, next(seen), next(seen), [next(seen) for _ in side]) for side in found]
 
     def _scan_side(self, side: Sequence[Operand], cells: Memory, cell: int, ranges_at: int) -> list[Operand]:
         stacks, rows, _ = side[0].shape
@@ -250,7 +250,8 @@ class DeviceBackend(DeviceResults):
         return SpecialPieces(*pieces)
 
 
-def _scanned(side: Sequence[Operand], bits: int, all_bits: int, nonfinite: Sequence[int]) -> Scanned:
+def scanned(side: Sequence[Operand], bits: int, all_bits: int, nonfinite: Sequence[int]) -> Scanned:
+    """A side, given the largest and the sum of its rows' bits, and its operands' entries that are not finite."""
     operands = tuple(x._replace(bits=bits, finite=bad == 0) for x, bad in zip(side, nonfinite, strict=True))
     typical = -(-all_bits // max(prod(side[0].shape[:2]), 1))
     return Scanned(operands, bits, not any(nonfinite), typical)
