@@ -92,8 +92,8 @@ def times(rows: Sequence[Row]) -> Iterator[str]:
 def parts(row: Row) -> Iterator[str]:
     """Where the time of a call on a device goes, and how fast its int8 products are."""
     whole = row["seconds_median"]
-    spent = ", ".join(f"{name} {seconds(s)} ({100 * s / whole:.0f} %)" for name, s in row["parts"].items())
-    yield f"  parts: {spent}"
+    spent = ", ".join(f"{name} {seconds(s)} ({100 * s / whole:.0f} %)" for name, s in row["parts"].items() if s)
+    yield f"  parts: {spent or 'the direct path has none'}"
     rates = ", ".join(f"{name.replace('_', ' ')} {rate / 1e12:,.1f}" for name, rate in row["int8_rate"].items() if rate)
     yield f"  useful int8 T op/s: {rates}; 2 m k n over the time: {2 * row['macs_per_second'] / 1e12:,.2f} T op/s"
 

@@ -64,17 +64,17 @@ def test_large_operands_repeat_a_block(device: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_rows(device: Any) -> None:
-    own, blas, int8 = gpu.run(Case(20, 30, 10, "float64"), repeat=2)
+    own, blas, int8 = gpu.run(Case(20, 2100, 10, "float64"), repeat=2)
     assert [row["contestant"] for row in (own, blas, int8)] == ["mm_enclose", "cublas-float64", "cublas-int8"]
     assert own["details"]["backend"] == "cuda"
     assert own["ratio"] == 1
     assert list(own["parts"]) == list(gpu.PARTS)
     assert all(seconds > 0 for seconds in own["parts"].values())
     moduli = own["details"]["moduli"]
-    assert own["int8_rate"]["end_to_end"] == 2 * moduli * 20 * 30 * 10 / own["seconds_median"]
-    assert own["int8_rate"]["products"] == 2 * moduli * 20 * 30 * 10 / own["parts"]["products"]
-    assert int8["macs_per_second"] == moduli * 20 * 30 * 10 / int8["seconds_median"]
-    assert (moduli, 32, 16, 32) in device.gpu.products
+    assert own["int8_rate"]["end_to_end"] == 2 * moduli * 20 * 2100 * 10 / own["seconds_median"]
+    assert own["int8_rate"]["products"] == 2 * moduli * 20 * 2100 * 10 / own["parts"]["products"]
+    assert int8["macs_per_second"] == moduli * 20 * 2100 * 10 / int8["seconds_median"]
+    assert (moduli, 32, 16, 2112) in device.gpu.products
     assert not [name for name in vars(registry.load("cuda")) if name in gpu.PARTS["products"]]
 
 
