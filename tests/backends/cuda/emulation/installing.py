@@ -38,7 +38,11 @@ def installed(capability: tuple[int, int], cache: Path | None = None) -> Iterato
     with mock.patch.dict(os.environ, EXACTLA_CACHE_DIR=str(cache or _cache())):
         try:
             driver = importlib.import_module("exactla_backends.cuda.driver")
-            with mock.patch.object(driver, "_encode_tiled", return_value=modules.encode_tiled):
+            elements = importlib.import_module("exactla_backends.cuda.elements")
+            with (
+                mock.patch.object(driver, "_encode_tiled", return_value=modules.encode_tiled),
+                mock.patch.object(elements, "SETTLING_BLOCKS", 3),  # which step over what many would take at once
+            ):
                 yield gpu
         finally:
             for name in list(sys.modules):
