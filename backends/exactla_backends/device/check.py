@@ -14,7 +14,7 @@ ROWS, COLUMNS = 3, 5
 def extreme_products_are_exact(device: Device, matrix: Matrix, engine: Engine, modulus_limit: int) -> bool:
     """Whether products of residues at the bound are congruent to their sums, and centred."""
     bounds = ResidueBase((modulus_limit, modulus_limit - 1))
-    depth = padded(engine.depth(min(modulus_limit, 256)), DEPTH)
+    depth = padded(matrix.longest(engine, modulus_limit), DEPTH)
     left = np.array([-(m // 2) for m in bounds.moduli])
     right = np.array([[-(m // 2), (m - 1) // 2] for m in bounds.moduli])
     a = _filled(device, bounds, left[:, None], ROWS, depth)

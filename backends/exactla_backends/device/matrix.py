@@ -22,5 +22,8 @@ class Matrix(Protocol):
         accumulators. R and C are not 0.
         """
 
+    def longest(self, engine: Engine, modulus_limit: int) -> int:
+        """The inner dimension of the longest sum that is made in one piece, which the self-check tries."""
+
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
         """Bytes that `multiply` takes for a tile and one operand a side: forms that it keeps with them, and scratch."""

@@ -13,7 +13,16 @@ from exactla.backend import Engine, Pairs, Tile
 from exactla.core.moduli import ResidueBase
 from exactla_backends.device.constants import Constants
 from exactla_backends.device.device import Memory
-from exactla_backends.device.planes import COLUMNS, DEPTH, OperandPlanes, ResultPlanes, Term, octets_of, padded
+from exactla_backends.device.planes import (
+    COLUMNS,
+    DEPTH,
+    OCTET_LIMIT,
+    OperandPlanes,
+    ResultPlanes,
+    Term,
+    octets_of,
+    padded,
+)
 from exactla_backends.kernels.text import flattened
 from exactla_backends.sycl.device import SyclDevice
 
@@ -100,6 +109,9 @@ class SyclMatrix:
         }
         group = (way.group, 1, 1) if way.group > 1 and grid[0] % way.group == 0 else None
         self._device.run(_text(), f"xl_kernel_{kernel}", constants, grid, group, arguments)
+
+    def longest(self, engine: Engine, modulus_limit: int) -> int:
+        return engine.depth(OCTET_LIMIT)  # digits, too, are octets
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
         bytes_each = len(base.moduli) * octets_of(base) * padded(tile.depth, DEPTH)

@@ -223,13 +223,13 @@ def test_memory(emulated):
 def test_workspace(emulated):
     matrix = emulated.matrix.CudaMatrix(emulated.device.CudaDevice())
     base, tile = base_for(256, 60), Tile(1, 1, 1, 100, 200, 300)
-    int8, fp16 = matrix.engines
+    int8, fp16, _ = matrix.engines
     sums = 4 * len(base.moduli) * 100 * 200
     assert matrix.workspace(tile, base, int8) == (0 if emulated.gpu.capability == (9, 0) else sums)
     assert matrix.workspace(tile, base, fp16) == sums + 2 * len(base.moduli) * 300 * 384
 
 
-@pytest.mark.parametrize("unit", ["int8", "fp16"])
+@pytest.mark.parametrize("unit", ["int8", "fp16", "fp64"])
 def test_the_engine_that_is_forced_is_taken(emulated, rng, unit):
     a, b = rng.integers(-99, 99, (20, 30)), rng.integers(-99, 99, (30, 10))
     emulated.gpu.launches.clear()

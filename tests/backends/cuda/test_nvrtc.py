@@ -1,7 +1,8 @@
 """Every kernel of the CUDA backend compiles without a device, for each generation, into integer instructions alone.
 
-The one exception is the sums of the fp16 engine, which cuBLAS makes and leaves as float32: `reduce.cu` takes them to
-integers by one conversion, exact since they are integers below 2**24.
+The one exception belongs to the engines fp16 and fp64, whose sums cuBLAS makes and leaves as floats: `reduce.cu` takes
+them to integers by one conversion, and residues to float64 by another, exact since all of them are integers of fewer
+bits than a significand has.
 """
 
 import ctypes
@@ -17,6 +18,7 @@ from tests.backends.kernels.data import base_for
 from tests.backends.kernels.test_no_floats import _PTX, floating_instructions
 
 TARGETS = ("sm_80", "sm_90", "sm_100")
+_CONVERSION = re.compile(r"(ld|st)\.global(\.nc)?\.f\d|cvt\.rzi\.s(32|64)\.f\d|cvt\.rn\.f(32|64)\.s32|\.reg \.f\d")
 SERIALIZED = "C7515"
 """The assembler's warning that products wait for each other."""
 
@@ -111,7 +113,7 @@ def test_the_kernels_of_large_products_keep_their_numbers_in_registers(cuda):
 
 
 @pytest.mark.parametrize("digits", [1, 2])
-@pytest.mark.parametrize("kind", ["int8", "fp16"])
+@pytest.mark.parametrize("kind", ["int8", "fp16", "fp64"])
 def test_reductions_of_sums(cuda, target, kind, digits):
     options = (f"-DXL_SUM={cuda.blas.KINDS[kind].sum_name}", f"-DXL_DIGITS={digits}")
     found = compiled(cuda, (cuda.blas._text(), "xl_reduce", options), target)
@@ -119,8 +121,8 @@ def test_reductions_of_sums(cuda, target, kind, digits):
     if kind == "int8":
         assert floating == []
     else:
-        assert floating, "the sums of the engine are read as float32"
-        assert all(re.match(r"ld\.global(\.nc)?\.f32|cvt\.rzi\.s32\.f32|\.reg \.f32", line) for line in floating)
+        assert floating, "the engine's sums are floats"
+        assert all(_CONVERSION.match(line) for line in floating)
 
 
 @pytest.mark.parametrize("limits", [("-DXL_MAX_LIMBS=6", "-DXL_MAX_GROUPS=6", "-DXL_FIXED=22"), ("-DXL_MAX_LIMBS=64",)])

@@ -1,10 +1,11 @@
-"""Residue products by cuBLAS: byte or half-precision products of all moduli in one call, then a kernel that reduces.
+"""Residue products by cuBLAS: products of all moduli in one call, in bytes or in floats, then a kernel that reduces.
 
 Serves every device that CuPy supports; the sums pass through memory.
 """
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,36 +15,54 @@ from cupy_backends.cuda.libs import cublas
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.device.device import Memory
+from exactla_backends.device.planes import OperandPlanes
 
 _TRANSPOSED, _AS_IT_IS, _DEFAULT = 1, 0, -1
-_R_32F, _R_16F, _R_8I, _R_32I = 0, 2, 3, 10
-_COMPUTE_32F, _COMPUTE_32I = 68, 72
+_R_32F, _R_64F, _R_16F, _R_8I, _R_32I = 0, 1, 2, 3, 10
+_COMPUTE_32F, _COMPUTE_64F, _COMPUTE_32I = 68, 70, 72
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How cuBLAS multiplies: types of entries and sums, and the longest inner dimension whose sums are exact."""
+    """How cuBLAS multiplies: types of entries and sums, and the longest inner dimension that is summed at once.
+
+    Sums of so many products of entries at their bound are exact: of digits of magnitude up to 128, or where entries are
+    `whole`, of residues of two digits, up to 32,640.
+    """
 
     entry: int
     sum: int
     compute: int
-    entry_bytes: int
     depth: int
-    scalar: type
+    entry_type: type[np.generic]
+    sum_type: type[np.generic]
     sum_name: str
+    whole: bool = False
+
+    @property
+    def entry_bytes(self) -> int:
+        """Bytes of an entry."""
+        return np.dtype(self.entry_type).itemsize
+
+    @property
+    def sum_bytes(self) -> int:
+        """Bytes of a sum."""
+        return np.dtype(self.sum_type).itemsize
 
 
 KINDS = {
-    "int8": Kind(_R_8I, _R_32I, _COMPUTE_32I, 1, 1 << 16, np.int32, "int32_t"),
-    "fp16": Kind(_R_16F, _R_32F, _COMPUTE_32F, 2, 1 << 10, np.float32, "float"),
+    "int8": Kind(_R_8I, _R_32I, _COMPUTE_32I, 1 << 16, np.int8, np.int32, "int32_t"),
+    "fp16": Kind(_R_16F, _R_32F, _COMPUTE_32F, 1 << 10, np.float16, np.float32, "float"),
+    "fp64": Kind(_R_64F, _R_64F, _COMPUTE_64F, 1 << 20, np.float64, np.float64, "double", whole=True),
 }
 
 
 @dataclass(frozen=True)
 class Matrices:
-    """Planes [moduli * digits, rows, depth] of one matrix, at an address; `depth` octets a row."""
+    """Planes of entries [moduli * digits, rows, depth] of one matrix, at an address."""
 
-    address: int
+    memory: Memory
+    offset: int
     rows: int
     depth: int
 
@@ -59,24 +78,24 @@ class Blas:
         self._device = device
         self._kind = kind
 
-    @property
-    def entry_bytes(self) -> int:
-        """Bytes of an entry."""
-        return self._kind.entry_bytes
-
     def sums_bytes(self, moduli: int, rows: int, columns: int) -> int:
         """Workspace of a product."""
-        return 4 * moduli * rows * columns
+        return self._kind.sum_bytes * moduli * rows * columns
 
-    def entries(self, planes: Memory, count: int) -> Memory:
-        """Residues as entries of this kind."""
-        if self._kind.entry_bytes == 1:
-            return planes
-        entries = self._device.allocate(2 * count)
-        function = self._function("xl_halves", 1)
-        blocks = (min(-(-count // 256), 1 << 20), 1, 1)
-        driver.launch_words(function, blocks, (256, 1), self._device.stream, (planes.ptr, count, entries.ptr))
-        return entries
+    def entries(self, planes: OperandPlanes, digits: int) -> list[Matrices]:
+        """The matrices of an operand, in entries of this kind. Their memory is used for work that comes later only."""
+        kind, size = self._kind, planes.rows * planes.depth
+        joined = digits if kind.whole else 1
+        count = planes.stacks * planes.planes // joined
+        memory = planes.memory
+        if kind.entry is not _R_8I:
+            memory = self._device.allocate(kind.entry_bytes * count * size)
+            function = self._function("xl_whole" if joined == 2 else "xl_halves", 1)
+            blocks = (min(-(-size * count // 256), 1 << 20), 1, 1)
+            words = (planes.memory.ptr, size, count, memory.ptr)
+            driver.launch_words(function, blocks, (256, 1), self._device.stream, words)
+        step = kind.entry_bytes * size * count // max(planes.stacks, 1)
+        return [Matrices(memory, i * step, planes.rows, planes.depth) for i in range(planes.stacks)]
 
     def multiply(
         self,
@@ -90,15 +109,16 @@ class Blas:
         add: bool,
     ) -> None:
         """result = sign * left @ right.T, added to what is there with `add`; at an address, with a row stride."""
+        entry_digits = 1 if self._kind.whole else digits
         sums = self._device.allocate(self.sums_bytes(moduli, left.rows, right.rows))
         reduce = self._function("xl_reduce", digits)
         blocks = (-(-right.rows // 64), min(-(-moduli * left.rows // 4), 65535), 1)
         keep = int(add)
-        for high, low in ((i, j) for i in range(digits) for j in range(digits)):
-            weight = 0 if digits == 1 else WEIGHTS[high + low]
+        for high, low in product(range(entry_digits), repeat=2):
+            weight = 0 if entry_digits == 1 else WEIGHTS[high + low]
             for start in range(0, left.depth, self._kind.depth):
                 depth = min(self._kind.depth, left.depth - start)
-                self._sums(left, right, moduli, digits, (high, low), (start, depth), sums.ptr)
+                self._sums(left, right, moduli, entry_digits, (high, low), (start, depth), sums.ptr)
                 words = (sums.ptr, moduli, left.rows, right.rows, result[1], constants, weight, sign, keep, result[0])
                 driver.launch_words(reduce, blocks, (64, 4), self._device.stream, words)
                 keep = 1
@@ -115,10 +135,10 @@ class Blas:
     ) -> None:
         """Sums [moduli, left.rows, right.rows] over a part of the inner dimension, for one digit of either side."""
         kind, (start, depth) = self._kind, part
-        one, zero = np.array([[1], [0]], kind.scalar)
+        one, zero = np.array(1, kind.sum_type), np.array(0, kind.sum_type)
         starts = []
         for side, which in zip((left, right), digit, strict=True):
-            starts.append(side.address + kind.entry_bytes * (which * side.rows * side.depth + start))
+            starts.append(side.memory.ptr + side.offset + kind.entry_bytes * (which * side.rows * side.depth + start))
         handle = handles.get_cublas_handle()
         cublas.setStream(handle, self._device.stream)
         # in columns: the transpose of right times left

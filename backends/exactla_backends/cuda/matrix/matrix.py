@@ -11,9 +11,9 @@ from exactla.core.moduli import ResidueBase
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix import hopper
-from exactla_backends.cuda.matrix.blas import KINDS, Blas, Matrices
+from exactla_backends.cuda.matrix.blas import KINDS, Blas
 from exactla_backends.device.constants import Constants
-from exactla_backends.device.planes import OperandPlanes, ResultPlanes, Term, octets_of, padded
+from exactla_backends.device.planes import OCTET_LIMIT, OperandPlanes, ResultPlanes, Term, octets_of, padded
 
 HOPPER = (9, 0)
 
@@ -21,7 +21,11 @@ HOPPER = (9, 0)
 class CudaMatrix:
     """See `exactla_backends.device.matrix.Matrix`."""
 
-    engines: tuple[Engine, ...] = (Engine("int8", 31, (256, 65280)), Engine("fp16", 24, (256, 65280)))
+    engines: tuple[Engine, ...] = (
+        Engine("int8", 31, (256, 65280)),
+        Engine("fp16", 24, (256, 65280)),
+        Engine("fp64", 50, (65280,)),
+    )
 
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
@@ -67,24 +71,24 @@ class CudaMatrix:
         moduli, digits = result.moduli, result.octets
         size = result.moduli * result.shape[1] * result.padded_columns * result.octets
         for term, (sign, a, b) in enumerate(terms):
-            sides = [(x, blas.entries(x.memory, x.stacks * x.planes * x.rows * x.depth)) for x in (a, b)]
-            for pair, index in enumerate(zip(*pairs, strict=True)):
-                left, right = (
-                    Matrices(memory.ptr + blas.entry_bytes * i * x.planes * x.rows * x.depth, x.rows, x.depth)
-                    for (x, memory), i in zip(sides, index, strict=True)
-                )
+            left, right = blas.entries(a, digits), blas.entries(b, digits)
+            for pair, (i, j) in enumerate(zip(*pairs, strict=True)):
                 target = result.memory.ptr + pair * size, result.padded_columns
-                blas.multiply(left, right, moduli, digits, constants, target, sign, term > 0)
+                blas.multiply(left[i], right[j], moduli, digits, constants, target, sign, term > 0)
+
+    def longest(self, engine: Engine, modulus_limit: int) -> int:
+        if self._is_hopper() and engine.name == "int8":
+            return hopper.SEGMENT[1 if modulus_limit <= OCTET_LIMIT else 2] * hopper.DEPTH
+        return KINDS[engine.name].depth
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
         if self._is_hopper() and engine.name == "int8":
             return 0
-        planes = len(base.moduli) * octets_of(base)
+        kind, octets = KINDS[engine.name], octets_of(base)
+        planes = len(base.moduli) * (1 if kind.whole else octets)
         sums = self._blas[engine.name].sums_bytes(len(base.moduli), tile.rows, tile.columns)
-        copies = (
-            2 * planes * (tile.left_stacks * tile.rows + tile.right_stacks * tile.columns) * padded(tile.depth, 128)
-        )
-        return sums + (copies if engine.name == "fp16" else 0)
+        rows = tile.left_stacks * tile.rows + tile.right_stacks * tile.columns
+        return sums + (kind.entry_bytes * planes * rows * padded(tile.depth, 128) if engine.name != "int8" else 0)
 
 
 def _planes(x: OperandPlanes) -> hopper.Planes:

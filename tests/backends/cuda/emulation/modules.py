@@ -152,6 +152,14 @@ class Handle:
     stream = -1
 
 
+_KINDS: dict[tuple[int, int, int], tuple[Any, Any, int]] = {
+    (3, 10, 72): (np.int8, np.int32, (1 << 31) - 1),
+    (2, 0, 68): (np.float16, np.float32, 1 << 24),
+    (1, 1, 70): (np.float64, np.float64, 1 << 53),
+}
+"""Types of entries and sums by the library's numbers for them and for how it computes, and the largest exact sum."""
+
+
 def cublas(products: list[tuple[int, ...]]) -> ModuleType:
     """Products of bytes and of half precision, in columns as the library has them."""
 
@@ -160,7 +168,7 @@ def cublas(products: list[tuple[int, ...]]) -> ModuleType:
         beta, c, type_c, ldc, step_c, batch, compute, algorithm = arguments[15:]
         if (trans_a, trans_b, type_a, algorithm) != (1, 0, type_b, -1) or handle.stream < 0:
             raise ValueError("only the transpose of one matrix times another is pretended, on a stream")
-        entry, total = {(3, 10, 72): (np.int8, np.int32), (2, 0, 68): (np.float16, np.float32)}[type_a, type_c, compute]
+        entry, total, largest = _KINDS[type_a, type_c, compute]
         if (_at(alpha, 1, total)[0], _at(beta, 1, total)[0]) != (1, 0):
             raise ValueError("factors other than 1 and 0")
         products.append((batch, n, m, k))
@@ -169,9 +177,9 @@ def cublas(products: list[tuple[int, ...]]) -> ModuleType:
             left = _matrix(b + i * step_b * size, n, k, ldb, entry).astype(np.int64)
             right = _matrix(a + i * step_a * size, m, k, lda, entry).astype(np.int64)
             exact = left @ right.T
-            if np.abs(exact).max(initial=0) > (1 << 24 if type_c == 0 else (1 << 31) - 1):
+            if np.abs(exact).max(initial=0) > largest:
                 raise OverflowError("a sum leaves what the library holds exactly")
-            _matrix(c + 4 * i * step_c, n, m, ldc, total)[...] = exact
+            _matrix(c + np.dtype(total).itemsize * i * step_c, n, m, ldc, total)[...] = exact
 
     def set_stream(handle: Handle, stream: int) -> None:
         handle.stream = stream
