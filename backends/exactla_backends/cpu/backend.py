@@ -33,6 +33,7 @@ from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import scan as scanning
 from exactla_backends.numpy import special
 from exactla_backends.numpy.chunks import chunks
+from exactla_backends.numpy.lifting import HostSystems
 from exactla_backends.numpy.threads import threads
 
 OCTET_LIMIT, DIGITS_LIMIT = 256, 65280
@@ -47,7 +48,7 @@ INTEGERS = 1 << 16
 Planes = PendingProduct | ResultPlanes
 
 
-class CpuBackend(HostMemory):
+class CpuBackend(HostMemory, HostSystems):
     """See `exactla.backend.Backend`. EXACTLA_CPU_INSTRUCTIONS forces an instruction set, for tests."""
 
     name = "cpu"
