@@ -114,7 +114,7 @@ def test_python_flint_351_no_unknowns(backend):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"])
-def test_every_integer_type_with_its_extremes(backend, library, dtype):
+def test_every_integer_type_with_its_extremes(library, dtype):
     limits = np.iinfo(dtype) if dtype != "bool" else None
     low, high = (0, 1) if limits is None else (limits.min, limits.max)
     a = np.array([[high, low], [1, 1]], dtype) if low else np.array([[high, 1], [0, 1]], dtype)

@@ -24,29 +24,29 @@ from exactla.core.bounds import Bounds, hadamard
 from exactla.core.divisors import common_divisor
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
-from exactla.core.radix import from_pieces, signed_pieces, weighted_sums
+from exactla.core.radix import integers_of, signed_pieces, weighted_sums
 from exactla.core.reconstruction import rational, small_denominator
 from exactla.core.scaling import Integers, largest
 
 Progress = Callable[[int, int], object]
 
-COMBINATIONS = 12
-"""Random combinations: each misses a prime q of the denominator that is still missing with probability 1/q."""
-
 MARGIN = 48
 """Bits by which a pair of numbers has to fall short of its modulus to be taken for the solution."""
-
-MISSING = 1 << 32
-"""A factor of the denominator that some combination misses is at most this."""
 
 SLACK = 24
 """Bits that numerators may be longer than that of a random combination."""
 
-FIRST_TEST = 4
-"""Steps before the first search for a solution."""
+MISSING_BITS = 40
+"""A factor of the denominator that the combination misses is below 2**MISSING_BITS."""
 
-BLOCK_ENTRIES = 1 << 18
-"""Entries of residuals times their depth that one call of a lift may take on: it cannot be interrupted."""
+FIRST_TEST, GROWTH = 2, 2.5
+"""Steps before the first search for a solution, and the ratio of the next numbers of steps."""
+
+GROWTH_KNOWN = 1.15
+"""The same ratio where the denominator is known, so that a search costs little."""
+
+WORK = 1 << 28
+"""Entries of a matrix, times right-hand sides over 16, that one call of a lift goes over: it cannot be interrupted."""
 
 DIGIT_BYTES = 1 << 28
 """Digits that are kept at a time; more right-hand sides are solved in groups."""
@@ -146,12 +146,10 @@ class _Solution:
         self._b = largest(right_side)
         self._a: int = inverse.size * largest(inverse.matrix)
         self._shape = right_side.shape
-        entries = right_side.size
         # fixed: an answer never depends on them, since each is certified
-        generator = np.random.default_rng(0)
-        self._weights = generator.integers(1, 1 << 14, (COMBINATIONS, entries)).astype(np.float64)
+        self._weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size).astype(np.float64)
         self._digits: list[NDArray[np.uint16]] = []
-        self._combined: list[list[int]] = [[] for _ in range(COMBINATIONS)]
+        self._combined: list[int] = []
         self._steps = 0
 
     def run(self, start: int, columns: int) -> tuple[NDArray[np.object_], int]:
@@ -173,43 +171,35 @@ class _Solution:
         """Steps after which Hadamard's bounds leave no doubt."""
         bounds = self._inverse.bounds
         squares = self._inverse.size * self._b**2
-        numerators = bounds.numerators(squares) + 15 + self._weights.shape[1].bit_length()
+        numerators = bounds.numerators(squares) + 15 + len(self._weights).bit_length()
         certificate = max(numerators + self._a.bit_length(), bounds.determinant + self._b.bit_length()) + 3
         steps: int = max(numerators + bounds.determinant + MARGIN + 2, certificate) // self._step_bits + 1
         return steps
 
     def _tests(self, last: int) -> Iterator[int]:
-        """Numbers of steps after which the solution is looked for.
-
-        A search costs about what its share of the lifting does, so the numbers double; where the denominator is
-        known it costs nothing, and numerators are half of what a first solution needs.
-        """
-        goal, factor = FIRST_TEST, 2.0 if self._inverse.denominator == 1 else 1.15
-        while goal * factor < last:
+        """Numbers of steps after which the solution is looked for."""
+        goal, growth = FIRST_TEST, GROWTH if self._inverse.denominator == 1 else GROWTH_KNOWN
+        while goal * growth < last:
             yield goal
-            goal = math.ceil(goal * factor)
+            goal = math.ceil(goal * growth)
         yield last
-        # a denominator whose factors hide from every combination needs more than one round
-        for extra in range(1, 4):
-            yield last * (1 << extra)
+        yield 2 * last
 
     def _lift_to(self, goal: int) -> Iterator[None]:
-        columns = self._shape[1]
-        step = max(1, BLOCK_ENTRIES // (self._inverse.size * columns))
+        size, columns = self._shape
+        step = max(1, WORK // (size * size * -(-columns // 16)))
         while self._steps < goal:
             count = min(step, goal - self._steps)
             digits, self._residual = self._inverse.lifting.lift(self._residual, count)
             self._digits.append(digits)
-            flat = signed_pieces(digits).reshape(count, -1, digits.shape[-1])
-            sums = np.matmul(self._weights, flat).astype(np.int64)
-            for combination, values in zip(self._combined, sums.transpose(1, 0, 2), strict=True):
-                combination.extend(map(from_pieces, values))
+            pieces = signed_pieces(digits).reshape(count, -1, digits.shape[-1])
+            self._combined += integers_of((self._weights @ pieces).T)
             self._steps += count
             yield
 
-    def _combination(self, index: int) -> Any:
+    def _combination(self) -> Any:
         """A random combination of the components, modulo P**steps."""
-        digits = [gmpy2.mpz(d) for d in self._combined[index]]
+        digits = [gmpy2.mpz(d) for d in self._combined]
         base = gmpy2.mpz(self._base)
         while len(digits) > 1:
             if len(digits) % 2:
@@ -221,42 +211,33 @@ class _Solution:
     def _attempt(self) -> tuple[NDArray[np.object_], int] | None:
         """The solution, if what is known of it so far proves one."""
         modulus = gmpy2.mpz(self._base) ** self._steps
-        first = self._combination(0)
-        room = modulus.bit_length()
         known = self._inverse.denominator
-        bits = _centred(first * known, modulus).bit_length()
-        if bits + MARGIN + SLACK < room:
-            denominator = known
-        elif known > 1 and 2 * self._steps < self._most_steps():
-            return None
-        else:
-            numerator, factor = rational(first * known, modulus)
-            bits, denominator = numerator.bit_length(), known * factor
+        combined = self._combination() * known
+        room = modulus.bit_length()
+        factor, bits = 1, centred(combined, modulus).bit_length()
+        if bits + MARGIN + SLACK > room:
+            if known > 1 and 2 * self._steps < self._most_steps():
+                return None  # the denominator may be new, but it is more likely that numerators need more steps
+            numerator, factor = rational(combined, modulus)
+            bits = numerator.bit_length()
             if bits + factor.bit_length() + MARGIN > room:
                 return None
-        for index in range(1, COMBINATIONS):
-            multiple = self._combination(index) * denominator
-            if _centred(multiple, modulus).bit_length() <= bits + SLACK:
-                continue
-            missing = small_denominator(multiple, modulus, MISSING, bits + SLACK)
-            if missing is None:
-                return None
-            denominator *= missing
-            bits += missing.bit_length()
-        found = self._certified(denominator, bits)
+        found = self._certified(known * factor, bits)
         if found is not None:
             self._inverse.denominator = int(gmpy2.lcm(known, found[1]))
         return found
 
     def _certified(self, denominator: int, bits: int) -> tuple[NDArray[np.object_], int] | None:
         """Numerators for a denominator that is presumed right, if they satisfy the system."""
-        needed = max(self._a.bit_length() + bits + SLACK, denominator.bit_length() + self._b.bit_length()) + 3
-        few = min(self._steps, needed // self._step_bits + 1)
+        needed = max(self._a.bit_length() + bits + SLACK, denominator.bit_length() + self._b.bit_length())
+        few = min(self._steps, (needed + MISSING_BITS + 3) // self._step_bits + 1)
         for steps in dict.fromkeys((few, self._steps)):
             numerators, modulus = self._numerators(denominator, steps)
-            most = max(map(abs, numerators))
-            if 2 * (self._a * most + denominator * self._b) < modulus:
-                return _lowest_terms(numerators, denominator, self._shape)
+            factor = _complete(numerators, modulus, bits + SLACK)
+            if factor is None:
+                continue
+            if 2 * (self._a * max(map(abs, numerators)) + denominator * factor * self._b) < modulus:
+                return _lowest_terms(numerators, denominator * factor, self._shape)
         return None
 
     def _numerators(self, denominator: int, steps: int) -> tuple[list[int], int]:
@@ -267,12 +248,30 @@ class _Solution:
         for _ in range(steps):
             weights.append(int(weight))
             weight = weight * base % modulus
-        whole, half = int(modulus), int(modulus >> 1)
-        sums = weighted_sums(self._digits, weights)
-        return [r - whole if (r := s % whole) > half else r for s in sums], whole
+        whole = int(modulus)
+        return [centred(s, whole) for s in weighted_sums(self._digits, weights)], whole
 
 
-def _centred(value: Any, modulus: Any) -> Any:
+def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
+    """Multiply numerators by the factors of the denominator that are still missing, until all have so many bits.
+
+    A random combination misses a prime q of the denominator with probability 1 / q, and its powers likewise. Returns
+    the factor; None where a numerator does not become short.
+    """
+    total = 1
+    while True:
+        long = next((n for n in numerators if n.bit_length() > bits + total.bit_length()), None)
+        if long is None:
+            return total
+        factor = small_denominator(long, modulus, 1 << MISSING_BITS, bits + MISSING_BITS)
+        if factor is None or factor == 1:
+            return None
+        total *= factor
+        numerators[:] = [centred(n * factor, modulus) for n in numerators]
+
+
+def centred(value: Any, modulus: Any) -> Any:
+    """The residue of least magnitude."""
     residue = value % modulus
     return residue - modulus if 2 * residue > modulus else residue
 

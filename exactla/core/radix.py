@@ -42,7 +42,7 @@ def weighted_sums(digits: Sequence[NDArray[np.uint16]], weights: Sequence[int]) 
             some = part[: steps - done].reshape(-1, entries, pieces)[:, start:stop]
             values[done : done + len(some)] = signed_pieces(some).transpose(0, 2, 1)
             done += len(some)
-        found += _integers(_product(table, values.reshape(steps * pieces, -1)))
+        found += integers_of(_product(table, values.reshape(steps * pieces, -1)))
     return found
 
 
@@ -53,9 +53,18 @@ def signed_pieces(digits: NDArray[np.uint16]) -> NDArray[np.float64]:
     return found
 
 
-def from_pieces(pieces: NDArray[np.int64]) -> int:
-    """The integer sum_i pieces[i] * 2**(16 i), for pieces of any size."""
-    return sum(int(p) << PIECE * i for i, p in enumerate(pieces))
+def integers_of(sums: NDArray[Any]) -> list[int]:
+    """The integers sum_i sums[i] * 2**(16 i) of each column, for whole numbers below 2**53 in magnitude."""
+    count, entries = sums.shape
+    low = np.empty((count, entries), np.uint16)
+    carry = np.zeros(entries, np.int64)
+    for place, values in enumerate(sums):
+        carry += values.astype(np.int64, copy=False)
+        low[place] = carry & 0xFFFF
+        carry >>= PIECE
+    octets = np.concatenate([np.ascontiguousarray(low.T).view(np.uint8), carry[:, None].view(np.uint8)], axis=1)
+    width, text = octets.shape[1], octets.tobytes()
+    return [int.from_bytes(text[i : i + width], "little", signed=True) for i in range(0, len(text), width)]
 
 
 def _table(weights: Sequence[int], pieces: int) -> NDArray[np.float64]:
@@ -69,25 +78,10 @@ def _table(weights: Sequence[int], pieces: int) -> NDArray[np.float64]:
     return table.reshape(length + pieces, -1)
 
 
-def _product(table: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _product(table: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[Any]:
     depth = table.shape[1]
-    total: Any = 0
-    for start in range(0, max(depth, 1), DEPTH):
-        part = slice(start, start + DEPTH)
-        total = total + (table[:, part] @ values[part]).astype(np.int64)
-    found: NDArray[np.int64] = total
+    if depth <= DEPTH:
+        return table @ values
+    parts = (slice(start, start + DEPTH) for start in range(0, depth, DEPTH))
+    found: NDArray[np.int64] = sum((table[:, p] @ values[p]).astype(np.int64) for p in parts)  # type: ignore[assignment]
     return found
-
-
-def _integers(sums: NDArray[np.int64]) -> list[int]:
-    """sum_i sums[i] * 2**(16 i) for each column."""
-    count, entries = sums.shape
-    low = np.empty((count, entries), np.uint16)
-    carry = np.zeros(entries, np.int64)
-    for place in range(count):
-        carry += sums[place]
-        low[place] = carry & 0xFFFF
-        carry >>= PIECE
-    octets = np.concatenate([np.ascontiguousarray(low.T).view(np.uint8), carry[:, None].view(np.uint8)], axis=1)
-    width, text = octets.shape[1], octets.tobytes()
-    return [int.from_bytes(text[i : i + width], "little", signed=True) for i in range(0, len(text), width)]

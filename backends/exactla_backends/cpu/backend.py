@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
+from exactla.arrays import read
+from exactla.backend import Engine, IntervalPieces, Lifting, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.core.moduli import ResidueBase
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cpu.direct import Direct
+from exactla_backends.cpu.lifting import LEAST_PRIME, PRIME_LIMIT, NativeLifting
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
 from exactla_backends.cpu.residues import (
@@ -53,6 +55,8 @@ class CpuBackend(HostMemory, HostSystems):
 
     name = "cpu"
     leading_bits = 172
+    least_lifting = 16
+    prime_limits: tuple[int, ...] = (PRIME_LIMIT, 1 << 22)
     engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
 
     def __init__(self) -> None:
@@ -244,6 +248,20 @@ class CpuBackend(HostMemory, HostSystems):
                 I64(0),
             )
         return results
+
+    def prime_count(self, size: int, limit: int) -> int:
+        return 12 if limit == PRIME_LIMIT else super().prime_count(size, limit)
+
+    def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
+        if min(primes.moduli) < LEAST_PRIME or max(primes.moduli) > PRIME_LIMIT:
+            return super().lifting(matrix, primes)
+        return NativeLifting(self._native, self._residue_planes, matrix, primes)
+
+    def _residue_planes(self, matrix: Array, base: ResidueBase) -> OperandPlanes:
+        """Residues of an integer matrix of the host."""
+        source = self.view(read(matrix, "matrix"), part="real", transpose=False)
+        (scanned,) = self.scan([(source,)])
+        return self.residues(scanned.operands[0], base, self.engines[0])[0]
 
     def total(self, counts: Sequence["int | _Count"]) -> int:
         return sum(int(count) for count in counts)

@@ -68,16 +68,21 @@ class HostLifting:
 
         for_each(invert, primes.moduli)
         self.determinants = tuple(found[p][1] for p in primes.moduli)
-        self.base = ResidueBase(tuple(p for p in primes.moduli if found[p][1]))
+        base = ResidueBase(tuple(p for p in primes.moduli if found[p][1]))
+        self.start(matrix, base, [found[p][0] for p in base.moduli])
+
+    def start(self, matrix: Array, base: ResidueBase, inverses: list[Array]) -> None:
+        """Make ready for steps with the matrix and its inverses modulo the primes of a base."""
+        self.base = base
+        self._inverses = inverses
         size = len(matrix)
-        self._inverses = [np.ascontiguousarray(found[p][0]) for p in self.base.moduli]
         self._bound = size * largest(matrix)
         limbs, bits = mp.from_integers(matrix.astype(object)) if size else (np.zeros((1, 0, 0), np.int64), 0)
         self._matrix = limbs[: mp.count_for(bits)].astype(np.float64)
 
     def lift(self, residual: Array, steps: int) -> tuple[Array, Array]:
         product = self.base.product
-        pieces = product.bit_length() // PIECE + 1
+        pieces = 2 * (product.bit_length() // (2 * PIECE) + 1)
         digits = np.empty((steps, *residual.shape, pieces), np.uint16)
         for step in range(steps):
             limbs = rns.to_limbs(self._digit(residual).reshape(len(self.base.moduli), -1), self.base)

@@ -93,6 +93,20 @@ RoundingJob = _structure(
     slack=I64,
     unsure=Pointer,
 )
+Inversion = _structure("Inversion", planes=Pointer, moduli=I64, size=I64, depth=I64, constants=Pointer)
+LiftingSide = _structure("LiftingSide", packed=Pointer, constants=Pointer, moduli=I64, residues=Pointer, crt=Pointer)
+Lifting = _structure(
+    "Lifting",
+    inverse=LiftingSide,
+    matrix=LiftingSide,
+    size=I64,
+    depth=I64,
+    columns=I64,
+    steps=I64,
+    reciprocals=Pointer,
+    residual=Pointer,
+    digits=Pointer,
+)
 
 
 def path() -> Path | None:
