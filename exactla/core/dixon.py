@@ -42,6 +42,9 @@ MISSING_BITS = 40
 FIRST_TEST, GROWTH = 2, 2.5
 """Steps before the first search for a solution, and the ratio of the next numbers of steps."""
 
+FEW_TESTS = 128
+"""Sides of systems below which a search costs as much as all lifting: one at the beginning has to do."""
+
 GROWTH_KNOWN = 1.15
 """The same ratio where the denominator is known, so that a search costs little."""
 
@@ -179,6 +182,8 @@ class _Solution:
     def _tests(self, last: int) -> Iterator[int]:
         """Numbers of steps after which the solution is looked for."""
         goal, growth = FIRST_TEST, GROWTH if self._inverse.denominator == 1 else GROWTH_KNOWN
+        if self._inverse.size < FEW_TESTS:
+            growth = max(growth, last / goal / 2)
         while goal * growth < last:
             yield goal
             goal = math.ceil(goal * growth)

@@ -4,7 +4,7 @@ The pairs (r, t) with r = t y (mod M) form a lattice of determinant M. Where y =
 well below M, the shortest of them is (num, den), up to sign: no bound on either has to be known beforehand.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import gmpy2
 
@@ -12,26 +12,8 @@ WORD = 60
 """Bits up to which the Euclidean algorithm runs on Python's own integers."""
 
 
-class Matrix(NamedTuple):
-    """A unimodular matrix [[a, b], [c, d]], acting on columns (x, y)."""
-
-    a: Any
-    b: Any
-    c: Any
-    d: Any
-
-    def apply(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """(a x + b y, c x + d y)."""
-        return self.a * x + self.b * y, self.c * x + self.d * y
-
-    def after(self, other: "Matrix") -> "Matrix":
-        """The matrix product self @ other."""
-        a, c = self.apply(other.a, other.c)
-        b, d = self.apply(other.b, other.d)
-        return Matrix(a, b, c, d)
-
-
-IDENTITY = Matrix(1, 0, 0, 1)
+Matrix = tuple[Any, Any, Any, Any]
+"""A unimodular matrix [[a, b], [c, d]], acting on columns (x, y)."""
 
 
 def rational(residue: Any, modulus: Any) -> tuple[int, int]:
@@ -40,10 +22,9 @@ def rational(residue: Any, modulus: Any) -> tuple[int, int]:
     Where there is a pair with |num| * den far below the modulus, and neither is near its square root, it is this one.
     """
     x, y = gmpy2.mpz(modulus), gmpy2.mpz(residue) % modulus
-    matrix = _halving(x, y)
-    x, y = matrix.apply(x, y)
+    a, b, c, d = _halving(x, y)
     # (remainder, cofactor of the residue) of two neighbours: a basis of the lattice
-    num, den = _shortest((x, matrix.b), (y, matrix.d))
+    num, den = _shortest((a * x + b * y, b), (c * x + d * y, d))
     return (int(num), int(den)) if den >= 0 else (int(-num), int(-den))
 
 
@@ -74,32 +55,29 @@ def _halving(x: Any, y: Any) -> Matrix:
         return _euclid(int(x), int(y))
     goal = length // 2 + 1
     if y.bit_length() <= goal:
-        return IDENTITY
-    matrix = _halving(x >> goal, y >> goal)
-    matrix, x, y = _ordered(matrix, *matrix.apply(x, y))
+        return 1, 0, 0, 1
+    a, b, c, d, x, y = _applied(_halving(x >> goal, y >> goal), x, y)
     if y.bit_length() <= goal:
-        return matrix
+        return a, b, c, d
     quotient, remainder = gmpy2.f_divmod(x, y)
-    matrix = Matrix(matrix.c, matrix.d, matrix.a - quotient * matrix.c, matrix.b - quotient * matrix.d)
+    a, b, c, d = c, d, a - quotient * c, b - quotient * d
     x, y = y, remainder
     shift = 2 * goal - x.bit_length()
     if y.bit_length() <= goal or shift <= 0:
-        return matrix
-    second = _halving(x >> shift, y >> shift)
-    second, x, y = _ordered(second, *second.apply(x, y))
-    return second.after(matrix)
+        return a, b, c, d
+    e, f, g, h, _, _ = _applied(_halving(x >> shift, y >> shift), x, y)
+    return e * a + f * c, e * b + f * d, g * a + h * c, g * b + h * d
 
 
-def _ordered(matrix: Matrix, x: Any, y: Any) -> tuple[Matrix, Any, Any]:
-    """The rows with signs and order that make x >= y >= 0."""
+def _applied(matrix: Matrix, x: Any, y: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """The matrix and what it makes of (x, y), with signs and order of the rows that make x >= y >= 0."""
     a, b, c, d = matrix
+    x, y = a * x + b * y, c * x + d * y
     if x < 0:
         x, a, b = -x, -a, -b
     if y < 0:
         y, c, d = -y, -c, -d
-    if x < y:
-        x, y, a, b, c, d = y, x, c, d, a, b
-    return Matrix(a, b, c, d), x, y
+    return (a, b, c, d, x, y) if x >= y else (c, d, a, b, y, x)
 
 
 def _euclid(x: int, y: int) -> Matrix:
@@ -110,7 +88,7 @@ def _euclid(x: int, y: int) -> Matrix:
         quotient = x // y
         x, y = y, x - quotient * y
         a, b, c, d = c, d, a - quotient * c, b - quotient * d
-    return Matrix(a, b, c, d)
+    return a, b, c, d
 
 
 def small_denominator(residue: Any, modulus: Any, most: int, bits: int) -> int | None:

@@ -250,7 +250,9 @@ class CpuBackend(HostMemory, HostSystems):
         return results
 
     def prime_count(self, size: int, limit: int) -> int:
-        return 12 if limit == PRIME_LIMIT else super().prime_count(size, limit)
+        if limit != PRIME_LIMIT:
+            return super().prime_count(size, limit)
+        return 8 if size < 256 else 12
 
     def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
         if min(primes.moduli) < LEAST_PRIME or max(primes.moduli) > PRIME_LIMIT:

@@ -42,13 +42,13 @@ XL_FUNCTION int32_t xl_ring_reciprocal(int32_t value, const xl_ring *ring) {
  * Ensures: x congruent to x + t * s, centred: |x| <= floor(m / 2). */
 XL_STAGE void xl_add_multiple(int16_t *XL_RESTRICT x, const int16_t *XL_RESTRICT t, int16_t s, int64_t count,
                               int16_t modulus, int16_t scale, int32_t shift) {
-    const int16_t half = modulus / 2, around = (int16_t)(1 << (shift - 1));
+    const int16_t half = modulus / 2, low = (int16_t)-half, around = (int16_t)(1 << (shift - 1));
     for (int64_t i = 0; i < count; ++i) {
         const int16_t value = (int16_t)(x[i] + t[i] * s);
         const int16_t quotient = (int16_t)((int16_t)(((int32_t)value * scale) >> 16) + around) >> shift;
         int16_t rest = (int16_t)(value - quotient * modulus);
-        rest = (int16_t)(rest > half ? rest - modulus : rest);
-        x[i] = (int16_t)(rest < -half ? rest + modulus : rest);
+        rest = rest > half ? (int16_t)(rest - modulus) : rest;
+        x[i] = rest < low ? (int16_t)(rest + modulus) : rest;
     }
 }
 
@@ -92,12 +92,29 @@ int64_t XL_ENTRY(pivot_panel)(int16_t *panel, int64_t stride, int64_t rows, int6
     return determinant < 0 ? determinant + modulus : determinant;
 }
 
-void XL_ENTRY(add_residues)(int8_t *to, const int8_t *more, int64_t count, int64_t modulus) {
-    const int16_t half = (int16_t)(modulus / 2), m = (int16_t)modulus;
-    for (int64_t i = 0; i < count; ++i) {
+/* Requires: residues of an odd modulus m, half = floor(m / 2), low = -half.
+ * Ensures: to congruent to to + more, centred. Inlined for each count, so that short rows are vectors too. */
+XL_FUNCTION void xl_add_residues(int8_t *XL_RESTRICT to, const int8_t *XL_RESTRICT more, int32_t count,
+                                 int16_t modulus, int16_t half, int16_t low) {
+    XL_INDEPENDENT for (int32_t i = 0; i < count; ++i) {
         int16_t sum = (int16_t)(to[i] + more[i]);
-        sum = (int16_t)(sum > half ? sum - m : sum);
-        to[i] = (int8_t)(sum < -half ? sum + m : sum);
+        sum = sum > half ? (int16_t)(sum - modulus) : sum;
+        to[i] = (int8_t)(sum < low ? (int16_t)(sum + modulus) : sum);
+    }
+}
+
+void XL_ENTRY(add_residues)(int8_t *to, int64_t stride, const int8_t *more, int64_t more_stride, int64_t rows,
+                            int64_t columns, int64_t modulus) {
+    const int16_t m = (int16_t)modulus, half = (int16_t)(m / 2), low = (int16_t)-half;
+    for (int64_t i = 0; i < rows; ++i) {
+        int8_t *row = to + i * stride;
+        const int8_t *added = more + i * more_stride;
+        int64_t j = 0;
+        for (; j + 64 <= columns; j += 64)
+            xl_add_residues(row + j, added + j, 64, m, half, low);
+        for (; j + 32 <= columns; j += 32)
+            xl_add_residues(row + j, added + j, 32, m, half, low);
+        xl_add_residues(row + j, added + j, (int32_t)(columns - j), m, half, low);
     }
 }
 

@@ -150,8 +150,9 @@ void XL_ENTRY(combine)(void *result, const xl_results *terms, const int64_t *sig
 int64_t XL_ENTRY(pivot_panel)(int16_t *panel, int64_t stride, int64_t rows, int64_t columns, int64_t start,
                               int64_t modulus, int64_t *exchanged);
 
-/* Requires: residues of an odd modulus. Ensures: to congruent to to + more, centred. */
-void XL_ENTRY(add_residues)(int8_t *to, const int8_t *more, int64_t count, int64_t modulus);
+/* Requires: residues of an odd modulus, rows at strides in bytes. Ensures: to congruent to to + more, centred. */
+void XL_ENTRY(add_residues)(int8_t *to, int64_t stride, const int8_t *more, int64_t more_stride, int64_t rows,
+                            int64_t columns, int64_t modulus);
 
 /* Requires: |factor| <= 128. Ensures: to congruent to (to - less) * factor, in [-floor(m / 2), ceil(m / 2)). */
 void XL_ENTRY(scaled_difference)(int8_t *to, const int8_t *less, int64_t factor, int64_t count, int64_t modulus);

@@ -18,7 +18,7 @@ static int omp_get_max_threads(void) {
 #endif
 
 enum {
-    PANEL = 16,  /* columns that are transformed one by one */
+    PANEL = 32,  /* columns that are transformed one by one */
     BLOCK = 256, /* columns whose transform reaches the rest of the matrix at once */
     TILE = 256,
     WORTH_A_THREAD = 1 << 15
@@ -129,9 +129,8 @@ static void transform_others(const workspace *w, int64_t start, int64_t count, i
             const int64_t rows = minimum(TILE, w->size - i), columns = minimum(TILE, to - j);
             const xl_matrix_range range = {i, i + rows, j - from, j - from + columns};
             xl_matrix_tile8(w->set->matrix, w->constants, 1, &term, 1, range, w->tile, 0, TILE, w->scratch);
-            for (int64_t row = 0; row < rows; ++row)
-                w->set->elements->add_residues(w->matrix + (i + row) * w->depth + j, w->tile + row * TILE, columns,
-                                               w->constants->modulus);
+            w->set->elements->add_residues(w->matrix + i * w->depth + j, w->depth, w->tile, TILE, rows, columns,
+                                           w->constants->modulus);
         }
 }
 

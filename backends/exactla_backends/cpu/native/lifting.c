@@ -18,7 +18,7 @@ static int omp_get_thread_num(void) {
 }
 #endif
 
-enum { WORTH_A_THREAD = 1 << 17 };
+enum { WORTH_A_THREAD = 1 << 19 };
 
 static int64_t minimum(int64_t a, int64_t b) {
     return a < b ? a : b;
