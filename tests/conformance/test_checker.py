@@ -17,9 +17,9 @@ from exactla.core.moduli import ResidueBase, residue_base
 from exactla_backends.kernels import tables
 from exactla_conformance import export as exporting
 from exactla_conformance.cases import all_cases
-from exactla_conformance.linear import FUNCTIONS
 from exactla_conformance.digests import load_reference
 from exactla_conformance.export import MAGIC, export
+from exactla_conformance.linear import FUNCTIONS
 
 PATH = Path(__file__).resolve().parents[2] / "conformance" / "checker" / "architectures.py"
 ALL_PASSED, SOME_FAILED, UNUSABLE = range(3)

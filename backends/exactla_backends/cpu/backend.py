@@ -10,6 +10,7 @@ import numpy as np
 from exactla.arrays import read
 from exactla.backend import Engine, IntervalPieces, Lifting, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.core.moduli import ResidueBase
+from exactla.core.scaling import largest
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
@@ -43,6 +44,9 @@ INSTRUCTIONS = "EXACTLA_CPU_INSTRUCTIONS"
 NONE = 1 << 40
 TILE_SIDE, TILE_BYTES, WORTH_A_THREAD = 256, 7 << 18, 1 << 15
 """Rows and columns, and bytes of residues, of the largest tile, and work for threads; see native.c."""
+
+WIDE_BITS = 480
+"""Integers with more bits are reduced before they become residues of one byte, for which they have too many limbs."""
 
 INTEGERS = 1 << 16
 """Results that become integers at a time."""
@@ -261,6 +265,8 @@ class CpuBackend(HostMemory, HostSystems):
 
     def _residue_planes(self, matrix: Array, base: ResidueBase) -> OperandPlanes:
         """Residues of an integer matrix of the host."""
+        if largest(matrix).bit_length() > WIDE_BITS:
+            matrix = matrix % base.product
         source = self.view(read(matrix, "matrix"), part="real", transpose=False)
         (scanned,) = self.scan([(source,)])
         return self.residues(scanned.operands[0], base, self.engines[0])[0]
