@@ -45,6 +45,14 @@ def _parser() -> ArgumentParser:
     products.add_argument("--plot", type=Path, help="picture of the speeds, .png or .svg")
     products.set_defaults(run=commands.run_products)
 
+    solve = known.add_parser("solve", help="exact solutions of linear systems, beside peers")
+    _common(solve, sizes="64,128,256,512,1024", dtypes=None, data="random,planted", repeat=3)
+    solve.add_argument("--columns", default="1", help="right-hand sides, n for as many as unknowns (default: 1)")
+    solve.add_argument("--peers", default="all", help="all, none, or names (default: %(default)s)")
+    solve.add_argument("--pause", type=float, default=0.2, help=PAUSE)
+    solve.add_argument("--limit", type=float, default=30.0, help="seconds of the longest call waited for")
+    solve.set_defaults(run=commands.run_solve)
+
     calls = known.add_parser("calls", help="the cost of a call on tiny operands")
     _common(calls, sizes=None, dtypes="float64,float32", data=None, repeat=9)
     calls.add_argument("--peers", default=CALL_PEERS, help="all, none, or names (default: %(default)s)")
@@ -92,11 +100,14 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _common(parser: ArgumentParser, *, sizes: str | None, dtypes: str, data: str | None, repeat: int | None) -> None:
+def _common(
+    parser: ArgumentParser, *, sizes: str | None, dtypes: str | None, data: str | None, repeat: int | None
+) -> None:
     """Options that benchmarks share; one whose default is None does not apply."""
     parser.add_argument("--backend", default="numpy", help="backend of exactla (default: %(default)s)")
     parser.add_argument("--threads", type=_positive, default=2, help="threads for everyone (default: %(default)s)")
-    parser.add_argument("--dtypes", default=dtypes, help="comma-separated (default: %(default)s)")
+    if dtypes is not None:
+        parser.add_argument("--dtypes", default=dtypes, help="comma-separated (default: %(default)s)")
     if sizes is not None:
         parser.add_argument("--sizes", default=sizes, help="sides n of n x n products (default: %(default)s)")
     if data is not None:

@@ -19,7 +19,10 @@ from bench import (
     record,
     report,
     roofline,
+    solvers,
+    solving,
     subjects,
+    systems,
 )
 from bench.contestant import Contestant
 from bench.peers import PEERS
@@ -54,6 +57,32 @@ def run_products(options: Namespace) -> int:
     content = _finish(options, facts, entered, rows)
     if options.plot is not None:
         plot.save(content, options.plot)
+    return _verdict(rows)
+
+
+def run_solve(options: Namespace) -> int:
+    """Exact solutions over sizes, kinds of systems and numbers of right-hand sides."""
+    reason = subjects.unavailable(options.backend)
+    if reason is not None:
+        raise ValueError(reason)
+    peers = {"all": ",".join(solvers.PEERS), "none": ""}.get(options.peers, options.peers)
+    chosen = _names(peers, solvers.PEERS, "peer") if peers else []
+    entered = [solvers.Exactla(options.backend), *(solvers.PEERS[name] for name in chosen)]
+    covered = solving.Options(
+        sizes=_sizes(options.sizes),
+        data=_names(options.data, systems.MATRICES, "kind of system"),
+        columns=[None if part.strip() == "n" else _sizes(part)[0] for part in options.columns.split(",")],
+        threads=options.threads,
+        sampling=Sampling(options.repeat, options.pause),
+        limit=options.limit,
+    )
+    rows: list[Row] = []
+    with environment.thread_limit(options.threads):
+        facts = _introduce(options, entered)
+        for problem in solving.run(_present(entered), covered):
+            _print("", *report.solutions(problem))
+            rows += problem
+    _finish(options, facts, entered, rows)
     return _verdict(rows)
 
 
@@ -242,7 +271,7 @@ def _require_plot(options: Namespace) -> None:
 
 def _verdict(rows: Sequence[Row]) -> int:
     """1 where exactla failed or where a claim of tightness or rounding of exactla's own was false."""
-    own = [row for row in rows if row["contestant"] not in PEERS]
+    own = [row for row in rows if row["contestant"] not in {**PEERS, **solvers.PEERS}]
     wrong = [row for row in own if _failed(row) or row.get("quality", {}).get("missed")]
     for row in wrong:
         print(f"bench: {row['contestant']} at n = {row['n']}: {row['reason'] or 'a result is wrong'}", file=sys.stderr)

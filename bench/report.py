@@ -98,6 +98,20 @@ def parts(row: Row) -> Iterator[str]:
     yield f"  useful int8 T op/s: {rates}; 2 m k n over the time: {2 * row['macs_per_second'] / 1e12:,.2f} T op/s"
 
 
+def solutions(rows: Sequence[Row]) -> Iterator[str]:
+    """One system: the time of each contestant, where exactla's went, and who was left out."""
+    first = rows[0]
+    yield f"n = {first['n']}, {first['columns']} right-hand side{'s' * (first['columns'] != 1)}, {first['data']}"
+    columns = [column for column in _TIMES if column[0] != "M mac/s"]
+    yield from table(columns, [row for row in rows if "seconds_median" in row])
+    for row in rows:
+        if "parts" in row.get("details", {}):
+            parts = ", ".join(f"{part} {seconds(time)}" for part, time in row["details"]["parts"].items())
+            yield f"  {row['contestant']}: {parts}; making Fractions {seconds(row['details']['fractions'])}"
+        if row["reason"]:
+            yield f"  {row['contestant']}: {row['reason']}"
+
+
 def summary(rows: Sequence[Row]) -> Iterator[str]:
     """Ratios over all sizes, a table for each dtype and kind of data."""
     groups = dict.fromkeys((row["dtype"], row["data"]) for row in rows)

@@ -14,6 +14,7 @@ from exactla.errors import (
 from exactla.intervals import mm_interval, mm_interval_bounds
 from exactla.prepared import Prepared, prepare
 from exactla.products import bmm, bmm_enclose, mm, mm_enclose, mm_enclose_nt, mm_exact, mm_nt
+from exactla.rationals import Rational
 from exactla.registry import backends
 from exactla.results import Enclosure, Info, Rounding
 from exactla.settings import (
@@ -26,6 +27,18 @@ from exactla.settings import (
     threads,
     workspace_limit,
 )
+from exactla.solving import (
+    Factorization,
+    GeneralSolution,
+    det,
+    factor,
+    inv,
+    nullspace,
+    rank,
+    solve,
+    solve_enclose,
+    solve_general,
+)
 from exactla.widths import width_ulps
 
 __version__ = "0.1.0"
@@ -35,12 +48,15 @@ __all__ = [
     "BackendUnavailable",
     "Enclosure",
     "ExactlaError",
+    "Factorization",
+    "GeneralSolution",
     "InconsistentSystemError",
     "Info",
     "NonFiniteError",
     "OperandChangedError",
     "PrecisionError",
     "Prepared",
+    "Rational",
     "Rounding",
     "SingularMatrixError",
     "WorkspaceError",
@@ -48,8 +64,11 @@ __all__ = [
     "backends",
     "bmm",
     "bmm_enclose",
+    "det",
     "digest",
     "engine",
+    "factor",
+    "inv",
     "mm",
     "mm_enclose",
     "mm_enclose_nt",
@@ -57,11 +76,16 @@ __all__ = [
     "mm_interval",
     "mm_interval_bounds",
     "mm_nt",
+    "nullspace",
     "operand_checks",
     "prepare",
     "progress",
+    "rank",
     "set_operand_checks",
     "set_workspace_limit",
+    "solve",
+    "solve_enclose",
+    "solve_general",
     "threads",
     "width_ulps",
     "workspace_limit",

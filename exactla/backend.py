@@ -114,10 +114,38 @@ class SpecialPieces:
     one: Operand
 
 
+class Minor(NamedTuple):
+    """A largest minor of a matrix that is not 0 modulo a prime, with its rows and columns in this order; 1 for none."""
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]  # the first columns that are linearly independent, ascending
+    value: int
+
+
+class Lifting(Protocol):
+    """A square integer matrix A with its inverse modulo primes: what p-adic solving of A x = b takes its steps with.
+
+    Integers are on the host, int64 or Python integers as objects.
+    """
+
+    base: ResidueBase  # the primes that do not divide det A
+    determinants: tuple[int, ...]  # det A modulo each of the primes that were given
+
+    def lift(
+        self, residual: "np.ndarray[Any, Any]", steps: int
+    ) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
+        """Digits x, uint16 [steps, n, c, w], and r' [n, c]: A @ sum_i P**i x[i] + P**steps r' = r, P = base.product.
+
+        A digit is an integer of magnitude below P, in two's complement, the lowest 16 bits first.
+        """
+
+
 class Backend(Protocol):
     """A device, as the algorithms see it."""
 
     name: str
+    least_lifting: int  # sides of square systems from which lifting is faster than elimination in Python integers
+    prime_limits: tuple[int, ...]  # upper limits of the primes of a lifting, the preferred one first
     engines: tuple[Engine, ...]  # the preferred one first
     leading_bits: int  # bits of a row that the plan for wide operands keeps, see core.truncation
     settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
@@ -201,6 +229,15 @@ class Backend(Protocol):
 
     def combine(self, terms: Sequence[tuple[int, Buffer]], base: ResidueBase) -> Buffer:
         """Planes congruent to the sum over terms (sign, planes) of sign * planes, centred."""
+
+    def minors(self, matrix: "np.ndarray[Any, Any]", primes: Sequence[int]) -> list[Minor]:
+        """A largest minor of an integer matrix of the host modulo each of some primes below 2**22."""
+
+    def prime_count(self, size: int, limit: int) -> int:
+        """How many primes below a limit make the fastest lifting of a matrix of that size."""
+
+    def lifting(self, matrix: "np.ndarray[Any, Any]", primes: ResidueBase) -> Lifting:
+        """The inverse of an integer matrix [n, n] of the host, modulo those of the primes that allow one."""
 
     def integers(self, planes: Buffer, base: ResidueBase) -> "np.ndarray[Any, Any]":
         """The integers |s| <= M / 4 with these residues, on the host: int64 where all fit, else Python integers."""

@@ -34,7 +34,17 @@ class SingularMatrixError(ExactlaError, np.linalg.LinAlgError, ZeroDivisionError
 
 
 class InconsistentSystemError(ExactlaError, np.linalg.LinAlgError):
-    """The linear system has no solution."""
+    """The linear system has no solution.
+
+    Attributes
+    ----------
+    certificate : tuple of int
+        A row y with y A = 0 and y b != 0, which no solution could satisfy.
+    """
+
+    def __init__(self, message: str, certificate: tuple[int, ...] = ()) -> None:
+        self.certificate = certificate
+        super().__init__(message)
 
 
 class PrecisionError(ExactlaError, ArithmeticError):

@@ -16,7 +16,7 @@ from exactla.cli.parser import COMMANDS
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
-LATER = {"InconsistentSystemError", "PrecisionError", "SingularMatrixError"}  # raised by nothing yet
+LATER = {"PrecisionError"}  # raised by nothing yet
 OPTIONS = doctest.NORMALIZE_WHITESPACE
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import product
 from operator import mul
 
+from exactla_conformance import linear
 from exactla_conformance.case import Case
 from exactla_conformance.encodings import (
     COMPLEX,
@@ -265,7 +266,9 @@ def _exact_answer(values: Sequence[Value], shape: Shape) -> tuple[Encoded, ...]:
 
 
 def answer(case: Case, operands: Sequence[Encoded]) -> tuple[Encoded, ...]:
-    """The results of a case: one array, or the two ends, or the two ends and the mask of hulls."""
+    """The results of a case: one array, or the two ends, or the two ends and the mask of hulls; or a fraction."""
+    if case.function in linear.FUNCTIONS:
+        return linear.linear_answer(case.function, operands)
     name = str(case.keywords.get("dtype") or common_format([operand.format for operand in operands]))
     if case.function.startswith("mm_interval"):
         return _interval_answer(case, operands, name)

@@ -17,6 +17,7 @@ from exactla_conformance.case import Case
 from exactla_conformance.cases import select_cases
 from exactla_conformance.digests import DigestFile, Record, digest, load_reference, reference_path, write_json
 from exactla_conformance.encodings import Encoded
+from exactla_conformance.linear import FUNCTIONS
 from exactla_conformance.oracle import answer
 from exactla_conformance.report import (
     Comparison,
@@ -47,7 +48,16 @@ def compute(case: Case, operands: Sequence[Encoded]) -> tuple[Any, ...]:
     if keywords.get("return_info"):
         ends, info = result
         return (*ends, info.hull)
+    if case.function in FUNCTIONS:
+        return _fraction(result)
     return tuple(result) if isinstance(result, tuple) else (result,)
+
+
+def _fraction(result: Any) -> tuple[Any, Any]:
+    """Numerators and the denominator, as arrays of integers; a number is an array of one."""
+    if isinstance(result, xl.Rational):
+        return result.numerators, np.array([result.denominator], object)
+    return np.array([result.numerator], object), np.array([result.denominator], object)
 
 
 def check(case: Case, frozen: Record | None = None, oracle: bool = True) -> Outcome:

@@ -6,12 +6,12 @@ Knows the subcommand modules; what an option of theirs means is written in them.
 import argparse
 from collections.abc import Sequence
 
-from exactla.cli import conformance, demo, devices, digest, enclose
+from exactla.cli import conformance, demo, devices, digest, enclose, solve
 from exactla.cli.exits import EXIT_CODES
 from exactla.cli.options import Parser, common_options
 from exactla.cli.report import VERSION
 
-COMMANDS = (demo, devices, enclose, digest, conformance)
+COMMANDS = (demo, devices, enclose, solve, digest, conformance)
 
 FILE_FORMATS = """\
 files:
@@ -27,8 +27,8 @@ def build_parser() -> Parser:
     """The parser of the whole command line."""
     parser = Parser(
         prog="exactla",
-        description="Matrix products with answers defined by mathematics: the tightest enclosure or the correctly "
-        "rounded product of matrices in files.",
+        description="Linear algebra with answers defined by mathematics: tightest enclosures or correctly rounded "
+        "products, and exact solutions, of matrices in files.",
         epilog=f"{FILE_FORMATS}\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         parents=[common_options()],

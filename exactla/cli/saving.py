@@ -7,7 +7,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -51,9 +51,21 @@ def save(path: Path, arrays: Arrays) -> None:
         The file could not be written; an old one is as it was.
     """
     widened = {name: storable(array) for name, array in arrays.items()}
+    with _explained(path), replacing(path) as stream:
+        _WRITERS[path.suffix.lower()](stream, widened)
+
+
+def save_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines of text to a file, replacing an old one at once; raises as `save` does."""
+    with _explained(path), replacing(path) as stream:
+        stream.writelines(line.encode() + b"\n" for line in lines)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Have errors of the system name the file."""
     try:
-        with replacing(path) as stream:
-            _WRITERS[path.suffix.lower()](stream, widened)
+        yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise OutputError(error.errno or errno.EIO, f"not written: {reason}", str(path)) from error

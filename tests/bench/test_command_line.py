@@ -35,6 +35,21 @@ def recorded(path: Path, *arguments: str) -> dict[str, Any]:
     return content
 
 
+def test_solve(tmp_path: Path) -> None:
+    kinds = "random,planted,pascal,hilbert,lotkin,hadamard,sparse"
+    content = recorded(
+        tmp_path / "solve.json", "solve", "--sizes", "8", "--data", kinds, "--columns", "1,n", "--peers", "flint-fmpq",
+        *TIMED,
+    )  # fmt: skip
+    rows = content["results"]
+    assert {row["data"] for row in rows} == set(kinds.split(","))
+    assert {row["columns"] for row in rows} == {1, 8}
+    assert {row["contestant"] for row in rows} == {"solve", "flint-fmpq"}
+    assert all(row["seconds_median"] > 0 for row in rows if row["reason"] is None)
+    assert all(row["reason"] is None for row in rows if row["contestant"] == "solve")
+    assert all("parts" in row["details"] for row in rows if row["contestant"] == "solve")
+
+
 def test_products(tmp_path: Path) -> None:
     subjects = "mm_enclose,mm"
     content = recorded(

@@ -14,7 +14,8 @@ from exactla_conformance.streams import Stream
 
 CASES = all_cases()
 FUNCTIONS = (
-    "mm", "mm_nt", "bmm", "mm_enclose", "mm_enclose_nt", "bmm_enclose", "mm_exact", "mm_interval", "mm_interval_bounds"
+    "mm", "mm_nt", "bmm", "mm_enclose", "mm_enclose_nt", "bmm_enclose", "mm_exact", "mm_interval", "mm_interval_bounds",
+    "solve", "det", "inv", "nullspace",
 )  # fmt: skip
 
 

@@ -207,3 +207,29 @@ def test_a_common_power_of_two_changes_nothing(name):
 
 def test_nan_is_marked_by_zero():
     assert NAN == 0  # the products of marks and signs rely on it
+
+
+def integers(rows):
+    rows = np.array(rows, dtype=object)
+    return Encoded("int", rows.shape, [int(x) for x in rows.ravel()])
+
+
+def test_systems_are_those_of_flint(rng):
+    for n in (1, 2, 6, 12):
+        a, b = rng.integers(-50, 50, (n, n)), rng.integers(-50, 50, (n, 2))
+        numerators, denominator = ask("solve", integers(a), integers(b))
+        expected = flint.fmpz_mat(a.tolist()).solve(flint.fmpz_mat(b.tolist())).tolist()
+        found = [Fraction(x, denominator.entries[0]) for x in numerators.entries]
+        assert found == [Fraction(int(x.p), int(x.q)) for row in expected for x in row]
+        assert math.gcd(denominator.entries[0], *numerators.entries) == 1
+        assert ask("det", integers(a))[0].entries == [int(flint.fmpz_mat(a.tolist()).det())]
+        numerators, denominator = ask("inv", integers(a))
+        product = a.astype(object) @ np.array(numerators.entries, object).reshape(n, n)
+        assert (product == np.eye(n, dtype=object) * denominator.entries[0]).all()
+
+
+def test_null_spaces_and_determinants_of_fractions():
+    numerators, denominator = ask("nullspace", integers([[1, 2, 3], [4, 5, 6], [7, 8, 9]]))
+    assert (numerators.shape, numerators.entries, denominator.entries) == ((3, 1), [1, -2, 1], [1])
+    assert [x.entries for x in ask("det", doubles([[Fraction(1, 2), 0], [7, Fraction(-3, 4)]]))] == [[-3], [8]]
+    assert ask("det", integers([[1, 2], [2, 4]]))[0].entries == [0]

@@ -19,6 +19,7 @@ from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat, Format
 from exactla.registry import BackendDescription
 from exactla.results import Rounding
+from exactla_backends.numpy.lifting import HostSystems
 from tests.oracle import FORMATS, encode
 
 NAN, PLUS, MINUS = "nan", "+inf", "-inf"
@@ -43,7 +44,7 @@ class Planes:
 
 
 @dataclass
-class ExactBackend:
+class ExactBackend(HostSystems):
     """A backend of Python integers; `cost` stands for its `tile_bytes` and `exact` for its check of engines."""
 
     name: str = "exact"

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
+from exactla.arrays import read
+from exactla.backend import Engine, IntervalPieces, Lifting, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
+from exactla.core.scaling import largest
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cpu.direct import Direct
+from exactla_backends.cpu.lifting import LEAST_PRIME, PRIME_LIMIT, NativeLifting
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
 from exactla_backends.cpu.residues import (
@@ -34,9 +37,13 @@ from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import scan as scanning
 from exactla_backends.numpy import special
 from exactla_backends.numpy.chunks import chunks
+from exactla_backends.numpy.lifting import HostSystems
 
 OCTET_LIMIT, DIGITS_LIMIT = 256, 65280
 INSTRUCTIONS = "EXACTLA_CPU_INSTRUCTIONS"
+
+WIDE_BITS = 480
+"""Integers with more bits are reduced before they become residues of one byte, for which they have too many limbs."""
 
 INTEGERS = 1 << 16
 """Results that become integers at a time."""
@@ -44,11 +51,13 @@ INTEGERS = 1 << 16
 Planes = PendingProduct | ResultPlanes
 
 
-class CpuBackend(HostMemory):
+class CpuBackend(HostMemory, HostSystems):
     """See `exactla.backend.Backend`. EXACTLA_CPU_INSTRUCTIONS forces an instruction set, for tests."""
 
     name = "cpu"
     leading_bits = 172
+    least_lifting = 16
+    prime_limits: tuple[int, ...] = (PRIME_LIMIT, 1 << 22)
     engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
 
     def __init__(self) -> None:
@@ -248,6 +257,24 @@ class CpuBackend(HostMemory):
                 ctypes.byref(job),
             )
         return results
+
+    def prime_count(self, size: int, limit: int) -> int:
+        if limit != PRIME_LIMIT:
+            return super().prime_count(size, limit)
+        return 8 if size < 256 else 12
+
+    def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
+        if min(primes.moduli) < LEAST_PRIME or max(primes.moduli) > PRIME_LIMIT:
+            return super().lifting(matrix, primes)
+        return NativeLifting(self._native, self._residue_planes, matrix, primes)
+
+    def _residue_planes(self, matrix: Array, base: ResidueBase) -> OperandPlanes:
+        """Residues of an integer matrix of the host."""
+        if largest(matrix).bit_length() > WIDE_BITS:
+            matrix = matrix % base.product
+        source = self.view(read(matrix, "matrix"), part="real", transpose=False)
+        (scanned,) = self.scan([(source,)])
+        return self.residues(scanned.operands[0], base, self.engines[0])[0]
 
     def total(self, counts: Sequence["int | _Count"]) -> int:
         return sum(int(count) for count in counts)

@@ -4,3 +4,4 @@
 #include "host_intervals.h"
 #include "host_special.h"
 #include "host_results.h"
+#include "host_systems.h"

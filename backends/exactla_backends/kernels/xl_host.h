@@ -142,4 +142,19 @@ int64_t XL_ENTRY(mark)(const xl_results special[3], const xl_crt_table *table, c
 void XL_ENTRY(combine)(void *result, const xl_results *terms, const int64_t *signs, int64_t count,
                        const xl_crt_table *table, int64_t begin, int64_t end);
 
+/* Pivot transforms of all columns of a panel, column k of which is the residues panel[k * stride + row] of the rows.
+ * Requires: 100 < modulus < 256, a prime; start + columns <= rows.
+ * Ensures: with K the rows from start on, as many as columns, after row start + k was exchanged with row exchanged[k]
+ * >= start + k for each k in turn: the panel holds A_KK**-1 in these rows and -A_IK A_KK**-1 in the others; returns the
+ * determinant of A_KK times the sign of the exchanges. Or returns 0, where a column has no pivot. */
+int64_t XL_ENTRY(pivot_panel)(int16_t *panel, int64_t stride, int64_t rows, int64_t columns, int64_t start,
+                              int64_t modulus, int64_t *exchanged);
+
+/* Requires: residues of an odd modulus, rows at strides in bytes. Ensures: to congruent to to + more, centred. */
+void XL_ENTRY(add_residues)(int8_t *to, int64_t stride, const int8_t *more, int64_t more_stride, int64_t rows,
+                            int64_t columns, int64_t modulus);
+
+/* Requires: |factor| <= 128. Ensures: to congruent to (to - less) * factor, in [-floor(m / 2), ceil(m / 2)). */
+void XL_ENTRY(scaled_difference)(int8_t *to, const int8_t *less, int64_t factor, int64_t count, int64_t modulus);
+
 #endif

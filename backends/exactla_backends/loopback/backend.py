@@ -15,6 +15,9 @@ _FOR_THE_HOST = {
     "first_nonfinite",
     "free_bytes",
     "integers",
+    "lifting",
+    "minors",
+    "prime_count",
     "restore",
     "scope",
     "tile_bytes",
@@ -41,6 +44,8 @@ class Loopback:
         self.engines = inner.engines
         self.leading_bits = inner.leading_bits
         self.settled_bits = inner.settled_bits
+        self.least_lifting = inner.least_lifting
+        self.prime_limits = inner.prime_limits
         self.calls: Counter[str] = Counter()
 
     def __getattr__(self, method: str) -> Callable[..., Any]:

@@ -17,13 +17,14 @@ from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import residues as rns
 from exactla_backends.numpy import scan as scanning
 from exactla_backends.numpy.chunks import CHUNK, chunks
+from exactla_backends.numpy.lifting import HostSystems
 from exactla_backends.numpy.operands import operand_limbs
 from exactla_backends.numpy.threads import for_each, threads
 
 Array = NDArray[Any]
 
 
-class NumpyBackend(HostMemory):
+class NumpyBackend(HostMemory, HostSystems):
     """See `exactla.backend.Backend`: each method has its postcondition there."""
 
     name = "numpy"

@@ -59,6 +59,16 @@ def to_integers(limbs: Ints) -> NDArray[Any]:
     return _integers(_octets(limbs))
 
 
+def octets(limbs: Ints, width: int) -> NDArray[np.uint8]:
+    """Bytes [..., width] of two's complement limbs, modulo 2**(8 width)."""
+    found = _octets(limbs)
+    missing = width - found.shape[-1]
+    if missing > 0:
+        sign = (found[..., -1:] >> 7) * np.uint8(0xFF)
+        found = np.concatenate([found, np.repeat(sign, missing, axis=-1)], axis=-1)
+    return np.ascontiguousarray(found[..., :width])
+
+
 def _octets(limbs: Ints) -> NDArray[np.uint8]:
     """Bytes [..., 3 L] of two's complement limbs, the lowest first."""
     octets = np.empty((*limbs.shape[1:], len(limbs), BITS // 8), np.uint8)
@@ -110,11 +120,9 @@ def extend(limbs: Ints, count: int) -> Ints:
 
 def to_words(limbs: Ints) -> NDArray[np.uint32]:
     """Two's complement limbs of 32 bits [words, ...] of signed digits."""
-    octets = _octets(carry(limbs.copy()))
-    words = -(-octets.shape[-1] // 4)
-    sign = (octets[..., -1:] >> 7) * np.uint8(0xFF)
-    padded = np.concatenate([octets, np.repeat(sign, 4 * words - octets.shape[-1], axis=-1)], axis=-1)
-    return np.ascontiguousarray(np.moveaxis(np.ascontiguousarray(padded).view("<u4"), -1, 0)).astype(np.uint32)
+    words = -(-len(limbs) * BITS // 32)
+    padded = octets(carry(limbs.copy()), 4 * words)
+    return np.ascontiguousarray(np.moveaxis(padded.view("<u4"), -1, 0)).astype(np.uint32)
 
 
 def from_words(words: NDArray[np.uint32]) -> NDArray[Any]:

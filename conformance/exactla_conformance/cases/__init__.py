@@ -5,7 +5,17 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from exactla_conformance.case import Case
-from exactla_conformance.cases import complexes, dtypes, integers, intervals, nonfinite, rounding, scales, shapes
+from exactla_conformance.cases import (
+    complexes,
+    dtypes,
+    integers,
+    intervals,
+    nonfinite,
+    rounding,
+    scales,
+    shapes,
+    systems,
+)
 
 _FAMILIES: tuple[Callable[[], Iterator[Case]], ...] = (
     *dtypes.FAMILIES,
@@ -16,6 +26,7 @@ _FAMILIES: tuple[Callable[[], Iterator[Case]], ...] = (
     *complexes.FAMILIES,
     *intervals.FAMILIES,
     *nonfinite.FAMILIES,
+    *systems.FAMILIES,
 )
 
 

@@ -15,4 +15,7 @@ const xl_kernel_set XL_ENTRY(kernel_set) = {
     .round_certified = XL_ENTRY(round_certified),
     .mark = XL_ENTRY(mark),
     .combine = XL_ENTRY(combine),
+    .pivot_panel = XL_ENTRY(pivot_panel),
+    .add_residues = XL_ENTRY(add_residues),
+    .scaled_difference = XL_ENTRY(scaled_difference),
 };

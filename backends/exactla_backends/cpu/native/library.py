@@ -105,6 +105,20 @@ Limits = _structure(
     plan_bits=I64,
     plan_limbs=I64,
 )
+Inversion = _structure("Inversion", planes=Pointer, moduli=I64, size=I64, depth=I64, constants=Pointer)
+LiftingSide = _structure("LiftingSide", packed=Pointer, constants=Pointer, moduli=I64, residues=Pointer, crt=Pointer)
+Lifting = _structure(
+    "Lifting",
+    inverse=LiftingSide,
+    matrix=LiftingSide,
+    size=I64,
+    depth=I64,
+    columns=I64,
+    steps=I64,
+    reciprocals=Pointer,
+    residual=Pointer,
+    digits=Pointer,
+)
 
 
 def path() -> Path | None:

@@ -135,6 +135,40 @@ int64_t xl_native_integers(const xl_instructions *set, const xl_result_stack *re
 /* Whether the matrix kernels are right on extreme residues and on the longest sums: 1 or 0, or XL_OUT_OF_MEMORY. */
 int64_t xl_native_check(const xl_instructions *set);
 
+/* ---- systems ---- */
+
+/* Square matrices modulo primes, each in place. */
+typedef struct {
+    int8_t *planes; /* [moduli][size][depth]: depth at least size, and zeros past it */
+    int64_t moduli, size, depth;
+    const xl_matrix_modulus8 *constants; /* of primes above 100 */
+} xl_inversion;
+
+/* Ensures: planes of the inverse modulo each prime, and determinants[p]; where that is 0, the plane is not defined. */
+int64_t xl_native_invert(const xl_instructions *set, const xl_inversion *inversion, int64_t *determinants,
+                         int64_t threads);
+
+/* Residues of a square matrix, packed, and what turns integers into residues and back. */
+typedef struct {
+    const int8_t *packed; /* [moduli] planes of size rows and `depth` columns */
+    const xl_matrix_modulus8 *constants;
+    int64_t moduli;
+    const xl_residue_table *residues; /* of the integers that the matrix is multiplied by */
+    const xl_crt_table *crt;          /* of its products */
+} xl_lifting_side;
+
+/* Steps of p-adic lifting, P the product of the inverse's moduli; see exactla/backend.py, Lifting. */
+typedef struct {
+    xl_lifting_side inverse, matrix; /* A**-1 modulo primes, A modulo others: numbers below their product / 4 are known */
+    int64_t size, depth, columns, steps;
+    const int64_t *reciprocals; /* 1 / P modulo each of the matrix's moduli, centred */
+    uint32_t *residual;         /* [columns][size][matrix.crt->limbs] */
+    uint32_t *digits;           /* [steps][columns][size][inverse.crt->limbs] */
+} xl_lifting;
+
+/* Ensures: digits and the new residual. */
+int64_t xl_native_lift(const xl_instructions *set, const xl_lifting *lifting, int64_t threads);
+
 /* ---- small products ---- */
 
 enum {

@@ -1,0 +1,142 @@
+"""The reference `Lifting`: inverses modulo primes of about 22 bits, and exact steps in float64 and int64.
+
+A step: x = B r mod P by residues, then (r - A x) / P, whose bits are few: they are known from A x modulo a power of
+two, so from the low pieces of x alone.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla.backend import Lifting, Minor
+from exactla.core.moduli import ResidueBase
+from exactla.core.scaling import largest
+from exactla_backends.numpy import limbs as mp
+from exactla_backends.numpy import modular
+from exactla_backends.numpy import residues as rns
+from exactla_backends.numpy.encodings import Ints
+from exactla_backends.numpy.threads import for_each
+
+Array = NDArray[Any]
+
+PIECE = 16
+"""Bits of the pieces that digits are cut into."""
+
+
+def lifting_primes(size: int) -> int:
+    """Primes of a lifting: more of them make fewer steps, each of which costs some calls, and longer inverses."""
+    return 6 if size > 256 else 10
+
+
+def minors(matrix: Array, primes: Sequence[int]) -> list[Minor]:
+    """See `exactla.backend.Backend.minors`."""
+    found: dict[int, Minor] = {}
+
+    def one(prime: int) -> None:
+        found[prime] = modular.largest_minor(modular.residues(matrix, prime), prime)
+
+    for_each(one, primes)
+    return [found[p] for p in primes]
+
+
+class HostSystems:
+    """Verbs of `exactla.backend.Backend` for systems, on matrices of the host: a backend without its own has these."""
+
+    least_lifting = 40
+    prime_limits: tuple[int, ...] = (1 << 22,)
+
+    def prime_count(self, size: int, limit: int) -> int:
+        return lifting_primes(size)
+
+    def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
+        return HostLifting(matrix, primes)
+
+    def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
+        return minors(matrix, primes)
+
+
+class HostLifting:
+    """See `exactla.backend.Lifting`: the postconditions are there."""
+
+    def __init__(self, matrix: Array, primes: ResidueBase) -> None:
+        found: dict[int, tuple[Array, int]] = {}
+
+        def invert(prime: int) -> None:
+            found[prime] = modular.inverse(modular.residues(matrix, prime), prime)
+
+        for_each(invert, primes.moduli)
+        self.determinants = tuple(found[p][1] for p in primes.moduli)
+        base = ResidueBase(tuple(p for p in primes.moduli if found[p][1]))
+        self.start(matrix, base, [found[p][0] for p in base.moduli])
+
+    def start(self, matrix: Array, base: ResidueBase, inverses: list[Array]) -> None:
+        """Make ready for steps with the matrix and its inverses modulo the primes of a base."""
+        self.base = base
+        self._inverses = inverses
+        size = len(matrix)
+        self._bound = size * largest(matrix)
+        limbs, bits = mp.from_integers(matrix.astype(object)) if size else (np.zeros((1, 0, 0), np.int64), 0)
+        self._matrix = limbs[: mp.count_for(bits)].astype(np.float64)
+
+    def lift(self, residual: Array, steps: int) -> tuple[Array, Array]:
+        product = self.base.product
+        pieces = 2 * (product.bit_length() // (2 * PIECE) + 1)
+        digits = np.empty((steps, *residual.shape, pieces), np.uint16)
+        for step in range(steps):
+            limbs = rns.to_limbs(self._digit(residual).reshape(len(self.base.moduli), -1), self.base)
+            octets = mp.octets(limbs, PIECE * pieces // 8)
+            digits[step] = octets.view("<u2").reshape(digits.shape[1:])
+            residual = self._next(residual, digits[step])
+        return digits, residual
+
+    def _digit(self, residual: Array) -> Ints:
+        """B r modulo each prime, [P, n, c]."""
+        found = np.empty((len(self._inverses), *residual.shape), np.int64)
+
+        def one(index: int) -> None:
+            prime = self.base.moduli[index]
+            found[index] = modular.product(self._inverses[index], modular.residues(residual, prime), prime)
+
+        for_each(one, range(len(self._inverses)))
+        return found
+
+    def _next(self, residual: Array, digits: Array) -> Array:
+        """(r - A x) / P, from A x modulo a power of two that it fits in."""
+        bound = largest(residual) // self.base.product + self._bound + 1
+        words = (bound.bit_length() + 1) // PIECE + 1
+        modulus = 1 << PIECE * words
+        balanced = _balanced(digits)[..., :words]
+        size, columns, count = balanced.shape
+        right = balanced.reshape(size, columns * count).astype(np.float64)
+        narrow = PIECE * words <= 64 and residual.dtype == np.int64
+        total: Any = np.zeros(residual.shape, np.int64 if narrow else object)
+        for limb, left in enumerate(self._matrix):
+            sums = (left @ right).astype(np.int64).reshape(size, columns, count)
+            for piece in range(count):
+                shift = mp.BITS * limb + PIECE * piece
+                if shift < PIECE * words:
+                    total = total + (sums[..., piece].astype(total.dtype) << shift)
+        reciprocal = pow(self.base.product, -1, modulus)
+        if narrow:
+            # modulo 2**64, which the modulus divides
+            spare = 64 - PIECE * words
+            wrapped = (residual - total).view(np.uint64) * np.uint64(reciprocal)
+            found: Ints = (wrapped << np.uint64(spare)).view(np.int64) >> spare
+            return found
+        positive = (residual.astype(object) - total) * reciprocal % modulus
+        wide: Array = np.where(positive >> (PIECE * words - 1) > 0, positive - modulus, positive)
+        return wide.astype(np.int64) if PIECE * words < 64 else wide
+
+
+def _balanced(digits: Array) -> Ints:
+    """Pieces in [-2**15, 2**15) of the same integers modulo 2**bits."""
+    # 2**15 in every place, added with its carries and taken off again
+    pieces = digits.astype(np.int64)
+    carry: Any = 0
+    for place in range(pieces.shape[-1]):
+        pieces[..., place] += carry
+        carry = (pieces[..., place] + (1 << (PIECE - 1))) >> PIECE
+        pieces[..., place] -= carry << PIECE
+    return pieces

@@ -1,0 +1,152 @@
+"""Who solves linear systems exactly: exactla, FLINT by two of its ways, and IML."""
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+from unittest import mock
+
+import exactla as xl
+from bench.contestant import Contestant, Guarantee, Job, Problem
+from bench.peers.importing import LibraryPeer, load
+from exactla import registry
+from exactla.core import dixon
+from exactla.core.radix import weighted_sums
+from exactla.core.reconstruction import rational
+
+
+class _Solve(Job):
+    def __init__(self, problem: Problem, backend: str) -> None:
+        self._problem, self._backend = problem, backend
+
+    def run(self) -> Any:
+        with xl.backend(self._backend):
+            return xl.solve(self._problem.a, self._problem.b)
+
+    def details(self) -> Mapping[str, object]:
+        """Seconds by part, of one call."""
+        parts: dict[str, float] = {}
+        with _timed(parts, self._backend):
+            start = perf_counter()
+            solution = self.run()
+            whole = perf_counter() - start
+            start = perf_counter()
+            solution.tolist()
+            fractions = perf_counter() - start
+        parts["other"] = whole - sum(parts.values())
+        return {"backend": self._backend, "parts": parts, "fractions": fractions}
+
+
+@contextmanager
+def _timed(parts: dict[str, float], backend: str) -> Iterator[None]:
+    """Add up the seconds that the parts of a solution take."""
+
+    def timed(part: str, function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            start = perf_counter()
+            try:
+                return function(*arguments)
+            finally:
+                parts[part] = parts.get(part, 0.0) + perf_counter() - start
+
+        return call
+
+    def lifting(*arguments: Any) -> Any:
+        found = timed("inverse", plain)(*arguments)
+        found.lift = timed("lift", found.lift)
+        return found
+
+    used = registry.load(backend)
+    plain = used.lifting
+    with (
+        mock.patch.object(used, "lifting", lifting),
+        mock.patch.object(dixon, "rational", timed("reconstruction", rational)),
+        mock.patch.object(dixon, "weighted_sums", timed("numerators", weighted_sums)),
+    ):
+        yield
+
+
+class Exactla(Contestant):
+    """`exactla.solve` on one backend, from arrays to native numerators and denominator."""
+
+    name = "solve"
+    guarantee = Guarantee.EXACT
+
+    def __init__(self, backend: str) -> None:
+        self.summary = f"exactla.solve, {backend} backend"
+        self._backend = backend
+
+    def version(self) -> str:
+        return str(xl.__version__)
+
+    def prepare(self, problem: Problem, threads: int) -> Job:
+        return _Solve(problem, self._backend)
+
+
+class _FlintJob(Job):
+    def __init__(self, kind: str, problem: Problem, threads: int) -> None:
+        flint = load("flint")
+        self._threads = threads
+        a, b = (flint.fmpz_mat(x.tolist()) for x in (problem.a, problem.b))
+        self._a, self._b = (a, b) if kind == "fmpz" else (flint.fmpq_mat(a), flint.fmpq_mat(b))
+
+    def run(self) -> Any:
+        load("flint").ctx.threads = self._threads
+        return self._a.solve(self._b)
+
+
+class Flint(LibraryPeer):
+    """FLINT: `fmpq_mat.solve` lifts p-adically, `fmpz_mat.solve` takes many primes from 33 right-hand sides on."""
+
+    guarantee = Guarantee.EXACT
+    module = "flint"
+    distribution = "python-flint"
+
+    def __init__(self, kind: str, *, single: bool = False) -> None:
+        self.name = f"flint-{kind}{'-1' if single else ''}"
+        self.summary = f"FLINT {kind}_mat.solve{', on one thread' if single else ''}"
+        self._kind, self._single = kind, single
+
+    def version(self) -> str:
+        return f"{load('flint').__FLINT_VERSION__} (python-flint {super().version()})"
+
+    def prepare(self, problem: Problem, threads: int) -> Job:
+        return _FlintJob(self._kind, problem, 1 if self._single else threads)
+
+
+class _ImlJob(Job):
+    def __init__(self, problem: Problem) -> None:
+        load("sage.all__sagemath_modules")
+        space = load("sage.matrix.matrix_space").MatrixSpace
+        integers = load("sage.rings.integer_ring").ZZ
+        self._a, self._b = (space(integers, *x.shape)([int(v) for v in x.flat]) for x in (problem.a, problem.b))
+
+    def run(self) -> Any:
+        return self._a._solve_iml(self._b)
+
+
+class Iml(LibraryPeer):
+    """IML through Sage's matrices; its threads are those of its BLAS."""
+
+    name = "iml"
+    summary = "IML, as Sage's Matrix_integer_dense calls it"
+    guarantee = Guarantee.EXACT
+    module = "sage.matrix.matrix_integer_iml"
+    distribution = "passagemath-iml"
+
+    def missing(self) -> str | None:
+        try:
+            importlib.import_module("sage.all__sagemath_modules")
+        except ImportError as error:
+            return f"{error}; python -m pip install passagemath-iml"
+        return super().missing()
+
+    def prepare(self, problem: Problem, threads: int) -> Job:
+        return _ImlJob(problem)
+
+
+PEERS: dict[str, Contestant] = {
+    peer.name: peer for peer in (Flint("fmpq"), Flint("fmpq", single=True), Flint("fmpz"), Iml())
+}
+"""Peers of exact solving, by name, in the order of the tables."""

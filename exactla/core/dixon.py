@@ -1,0 +1,290 @@
+"""Exact solutions of nonsingular integer systems by p-adic lifting (Dixon 1982), with a certificate of every answer.
+
+The digits of x = A**-1 b modulo P**k come from the backend. A denominator D comes from one number, a random
+combination of the components; the numerators are N = D x modulo P**j, centred. Since A N = D b (mod P**j) holds by
+construction, it is an equality as soon as
+
+    n max|A| max|N| + D max|b| < P**j / 2:
+
+no product A x is needed, and nothing has to be known of where D came from. So lifting stops where the solution is,
+which may be far below Hadamard's bound.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import gmpy2
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla.backend import Backend, Lifting
+from exactla.core.bounds import Bounds, hadamard
+from exactla.core.divisors import common_divisor
+from exactla.core.moduli import ResidueBase
+from exactla.core.primes import primes_below
+from exactla.core.radix import integers_of, signed_pieces, weighted_sums
+from exactla.core.reconstruction import rational, small_denominator
+from exactla.core.scaling import Integers, largest
+
+Progress = Callable[[int, int], object]
+
+MARGIN = 48
+"""Bits by which a pair of numbers has to fall short of its modulus to be taken for the solution."""
+
+SLACK = 24
+"""Bits that numerators may be longer than that of a random combination."""
+
+MISSING_BITS = 40
+"""A factor of the denominator that the combination misses is below 2**MISSING_BITS."""
+
+FIRST_TEST, GROWTH = 2, 2.5
+"""Steps before the first search for a solution, and the ratio of the next numbers of steps."""
+
+FEW_TESTS = 128
+"""Sides of systems below which a search costs as much as all lifting: one at the beginning has to do."""
+
+GROWTH_KNOWN = 1.15
+"""The same ratio where the denominator is known, so that a search costs little."""
+
+WORK = 1 << 28
+"""Entries of a matrix, times right-hand sides over 16, that one call of a lift goes over: it cannot be interrupted."""
+
+DIGIT_BYTES = 1 << 28
+"""Digits that are kept at a time; more right-hand sides are solved in groups."""
+
+BATCHES = 2
+"""Batches of primes of one size that are tried."""
+
+ENOUGH_BITS = 40
+"""A product of primes with fewer bits is not worth lifting with."""
+
+
+class NotFound(Exception):
+    """The primes that were tried divide the determinant: it may be 0."""
+
+
+def find_lifting(backend: Backend, matrix: Integers) -> Lifting:
+    """A lifting modulo primes that do not divide the determinant.
+
+    Raises
+    ------
+    NotFound
+        All primes of a batch divide the determinant, or nearly all of several batches.
+    """
+    for limit in backend.prime_limits:
+        count = backend.prime_count(len(matrix), limit)
+        for batch in range(BATCHES):
+            primes = primes_below(limit, count, batch * count)
+            if len(primes) < 2:
+                break
+            lifting = backend.lifting(matrix, ResidueBase(primes))
+            if not lifting.base.moduli:
+                raise NotFound
+            if lifting.base.product.bit_length() > ENOUGH_BITS:
+                return lifting
+    raise NotFound
+
+
+@dataclass
+class InverseMatrix:
+    """A nonsingular integer matrix that is ready to solve systems; what it learns of the denominator it keeps.
+
+    Attributes
+    ----------
+    denominator : int
+        The least common multiple of the denominators of the solutions so far; it divides the last invariant factor.
+    """
+
+    matrix: Integers
+    lifting: Lifting
+    progress: Progress | None = None
+    denominator: int = 1
+    _bounds: list[Bounds] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return len(self.matrix)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Hadamard's bounds, computed when they are first needed."""
+        if not self._bounds:
+            self._bounds.append(hadamard(self.matrix))
+        return self._bounds[0]
+
+    def solve(self, right_side: Integers) -> tuple[NDArray[np.object_], int]:
+        """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor.
+
+        The denominators of several groups of right-hand sides become one at the end.
+        """
+        columns = right_side.shape[1]
+        group = self._group(columns)
+        parts = []
+        for start in range(0, columns, group):
+            part = right_side[:, start : start + group]
+            parts.append(_Solution(self, part).run(start, columns))
+        if not parts:
+            return np.empty(right_side.shape, object), 1
+        common = int(gmpy2.lcm(*(d for _, d in parts)))
+        numerators = np.concatenate([n * (common // d) if d != common else n for n, d in parts], axis=1)
+        return numerators, common
+
+    def _group(self, columns: int) -> int:
+        """Right-hand sides that are solved at a time."""
+        digit_bytes = max(self.size * self.bounds.determinant // 4, 1)
+        return max(1, min(columns, DIGIT_BYTES // digit_bytes))
+
+
+class _Solution:
+    """The lifting of some right-hand sides."""
+
+    def __init__(self, inverse: InverseMatrix, right_side: Integers) -> None:
+        self._inverse = inverse
+        self._residual = right_side
+        self._base: int = inverse.lifting.base.product
+        self._step_bits = self._base.bit_length() - 1
+        self._b = largest(right_side)
+        self._a: int = inverse.size * largest(inverse.matrix)
+        self._shape = right_side.shape
+        # fixed: an answer never depends on them, since each is certified
+        self._weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size).astype(np.float64)
+        self._digits: list[NDArray[np.uint16]] = []
+        self._combined: list[int] = []
+        self._steps = 0
+
+    def run(self, start: int, columns: int) -> tuple[NDArray[np.object_], int]:
+        """Lift until the numerators are certain."""
+        if not self._residual.size or not self._b:
+            return np.full(self._shape, 0, object), 1
+        last = self._most_steps()
+        for goal in self._tests(last):
+            for _ in self._lift_to(goal):
+                if self._inverse.progress is not None:
+                    share = (start + self._shape[1] * self._steps / last) / columns
+                    self._inverse.progress(int(1000 * share), 1000)
+            found = self._attempt()
+            if found is not None:
+                return found
+        raise ArithmeticError("a p-adic solution exceeds its bound: the backend's lifting is wrong")
+
+    def _most_steps(self) -> int:
+        """Steps after which Hadamard's bounds leave no doubt."""
+        bounds = self._inverse.bounds
+        squares = self._inverse.size * self._b**2
+        numerators = bounds.numerators(squares) + 15 + len(self._weights).bit_length()
+        certificate = max(numerators + self._a.bit_length(), bounds.determinant + self._b.bit_length()) + 3
+        steps: int = max(numerators + bounds.determinant + MARGIN + 2, certificate) // self._step_bits + 1
+        return steps
+
+    def _tests(self, last: int) -> Iterator[int]:
+        """Numbers of steps after which the solution is looked for."""
+        goal, growth = FIRST_TEST, GROWTH if self._inverse.denominator == 1 else GROWTH_KNOWN
+        if self._inverse.size < FEW_TESTS:
+            growth = max(growth, last / goal / 2)
+        while goal * growth < last:
+            yield goal
+            goal = math.ceil(goal * growth)
+        yield last
+        yield 2 * last
+
+    def _lift_to(self, goal: int) -> Iterator[None]:
+        size, columns = self._shape
+        step = max(1, WORK // (size * size * -(-columns // 16)))
+        while self._steps < goal:
+            count = min(step, goal - self._steps)
+            digits, self._residual = self._inverse.lifting.lift(self._residual, count)
+            self._digits.append(digits)
+            pieces = signed_pieces(digits).reshape(count, -1, digits.shape[-1])
+            self._combined += integers_of((self._weights @ pieces).T)
+            self._steps += count
+            yield
+
+    def _combination(self) -> Any:
+        """A random combination of the components, modulo P**steps."""
+        digits = [gmpy2.mpz(d) for d in self._combined]
+        base = gmpy2.mpz(self._base)
+        while len(digits) > 1:
+            if len(digits) % 2:
+                digits.append(gmpy2.mpz(0))
+            digits = [low + high * base for low, high in zip(digits[::2], digits[1::2], strict=True)]
+            base *= base
+        return digits[0]
+
+    def _attempt(self) -> tuple[NDArray[np.object_], int] | None:
+        """The solution, if what is known of it so far proves one."""
+        modulus = gmpy2.mpz(self._base) ** self._steps
+        known = self._inverse.denominator
+        combined = self._combination() * known
+        room = modulus.bit_length()
+        factor, bits = 1, centred(combined, modulus).bit_length()
+        if bits + MARGIN + SLACK > room:
+            if known > 1 and 2 * self._steps < self._most_steps():
+                return None  # the denominator may be new, but it is more likely that numerators need more steps
+            numerator, factor = rational(combined, modulus)
+            bits = numerator.bit_length()
+            if bits + factor.bit_length() + MARGIN > room:
+                return None
+        found = self._certified(known * factor, bits)
+        if found is not None:
+            self._inverse.denominator = int(gmpy2.lcm(known, found[1]))
+        return found
+
+    def _certified(self, denominator: int, bits: int) -> tuple[NDArray[np.object_], int] | None:
+        """Numerators for a denominator that is presumed right, if they satisfy the system."""
+        needed = max(self._a.bit_length() + bits + SLACK, denominator.bit_length() + self._b.bit_length())
+        few = min(self._steps, (needed + MISSING_BITS + 3) // self._step_bits + 1)
+        for steps in dict.fromkeys((few, self._steps)):
+            numerators, modulus = self._numerators(denominator, steps)
+            factor = _complete(numerators, modulus, bits + SLACK)
+            if factor is None:
+                continue
+            if 2 * (self._a * max(map(abs, numerators)) + denominator * factor * self._b) < modulus:
+                return _lowest_terms(numerators, denominator * factor, self._shape)
+        return None
+
+    def _numerators(self, denominator: int, steps: int) -> tuple[list[int], int]:
+        """D x modulo P**steps, centred, for every entry; and P**steps."""
+        base = gmpy2.mpz(self._base)
+        modulus = base**steps
+        weights, weight = [], denominator % modulus
+        for _ in range(steps):
+            weights.append(int(weight))
+            weight = weight * base % modulus
+        whole = int(modulus)
+        return [centred(s, whole) for s in weighted_sums(self._digits, weights)], whole
+
+
+def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
+    """Multiply numerators by the factors of the denominator that are still missing, until all have so many bits.
+
+    A random combination misses a prime q of the denominator with probability 1 / q, and its powers likewise. Returns
+    the factor; None where a numerator does not become short.
+    """
+    total = 1
+    while True:
+        long = next((n for n in numerators if n.bit_length() > bits + total.bit_length()), None)
+        if long is None:
+            return total
+        factor = small_denominator(long, modulus, 1 << MISSING_BITS, bits + MISSING_BITS)
+        if factor is None or factor == 1:
+            return None
+        total *= factor
+        numerators[:] = [centred(n * factor, modulus) for n in numerators]
+
+
+def centred(value: Any, modulus: Any) -> Any:
+    """The residue of least magnitude."""
+    residue = value % modulus
+    return residue - modulus if 2 * residue > modulus else residue
+
+
+def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, ...]) -> tuple[NDArray[np.object_], int]:
+    divisor = common_divisor(numerators, denominator)
+    if divisor != 1:
+        numerators = [n // divisor for n in numerators]
+    found = np.empty(len(numerators), object)
+    found[:] = numerators
+    return found.reshape(shape), denominator // divisor

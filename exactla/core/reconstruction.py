@@ -1,0 +1,104 @@
+"""Rational numbers from their residues: short vectors of a lattice of two dimensions, by recursive Euclidean steps.
+
+The pairs (r, t) with r = t y (mod M) form a lattice of determinant M. Where y = num / den (mod M) and num * den is
+well below M, the shortest of them is (num, den), up to sign: no bound on either has to be known beforehand.
+"""
+
+from typing import Any
+
+import gmpy2
+
+WORD = 60
+"""Bits up to which the Euclidean algorithm runs on Python's own integers."""
+
+
+Matrix = tuple[Any, Any, Any, Any]
+"""A unimodular matrix [[a, b], [c, d]], acting on columns (x, y)."""
+
+
+def rational(residue: Any, modulus: Any) -> tuple[int, int]:
+    """A pair (num, den), den > 0, with num = den * residue (mod modulus) and num**2 + den**2 least, or nearly so.
+
+    Where there is a pair with |num| * den far below the modulus, and neither is near its square root, it is this one.
+    """
+    x, y = gmpy2.mpz(modulus), gmpy2.mpz(residue) % modulus
+    a, b, c, d = _halving(x, y)
+    # (remainder, cofactor of the residue) of two neighbours: a basis of the lattice
+    num, den = _shortest((a * x + b * y, b), (c * x + d * y, d))
+    return (int(num), int(den)) if den >= 0 else (int(-num), int(-den))
+
+
+def _shortest(u: tuple[Any, Any], v: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The shorter of a reduced basis: Lagrange's algorithm."""
+    norm_u, norm_v = (x * x + y * y for x, y in (u, v))
+    while True:
+        if norm_u < norm_v:
+            u, v, norm_u, norm_v = v, u, norm_v, norm_u
+        if not norm_v:
+            return u
+        inner = u[0] * v[0] + u[1] * v[1]
+        factor = (2 * inner + norm_v) // (2 * norm_v)
+        if not factor:
+            return v
+        u = (u[0] - factor * v[0], u[1] - factor * v[1])
+        norm_u = u[0] * u[0] + u[1] * u[1]
+
+
+def _halving(x: Any, y: Any) -> Matrix:
+    """A matrix, of entries about half as long as x >= y >= 0, that takes (x, y) to numbers about half as long.
+
+    Quotients of the leading parts are those of the whole but for the last ones, and a wrong one does no harm: the
+    matrix stays unimodular, and what it misses is left to the caller's reduction.
+    """
+    length = x.bit_length()
+    if length <= WORD:
+        return _euclid(int(x), int(y))
+    goal = length // 2 + 1
+    if y.bit_length() <= goal:
+        return 1, 0, 0, 1
+    a, b, c, d, x, y = _applied(_halving(x >> goal, y >> goal), x, y)
+    if y.bit_length() <= goal:
+        return a, b, c, d
+    quotient, remainder = gmpy2.f_divmod(x, y)
+    a, b, c, d = c, d, a - quotient * c, b - quotient * d
+    x, y = y, remainder
+    shift = 2 * goal - x.bit_length()
+    if y.bit_length() <= goal or shift <= 0:
+        return a, b, c, d
+    e, f, g, h, _, _ = _applied(_halving(x >> shift, y >> shift), x, y)
+    return e * a + f * c, e * b + f * d, g * a + h * c, g * b + h * d
+
+
+def _applied(matrix: Matrix, x: Any, y: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """The matrix and what it makes of (x, y), with signs and order of the rows that make x >= y >= 0."""
+    a, b, c, d = matrix
+    x, y = a * x + b * y, c * x + d * y
+    if x < 0:
+        x, a, b = -x, -a, -b
+    if y < 0:
+        y, c, d = -y, -c, -d
+    return (a, b, c, d, x, y) if x >= y else (c, d, a, b, y, x)
+
+
+def _euclid(x: int, y: int) -> Matrix:
+    """The same for numbers of one word."""
+    a, b, c, d = 1, 0, 0, 1
+    goal = 1 << (x.bit_length() // 2 + 1)
+    while y >= goal:
+        quotient = x // y
+        x, y = y, x - quotient * y
+        a, b, c, d = c, d, a - quotient * c, b - quotient * d
+    return a, b, c, d
+
+
+def small_denominator(residue: Any, modulus: Any, most: int, bits: int) -> int | None:
+    """The least t <= most with |t * residue| below 2**bits modulo the modulus, centred; None where there is none."""
+    x, y = gmpy2.mpz(modulus), gmpy2.mpz(residue) % modulus
+    before, t = gmpy2.mpz(0), gmpy2.mpz(1)
+    while y and t <= most:
+        if min(y, modulus - y).bit_length() <= bits or y.bit_length() <= bits:
+            return int(t)
+        quotient, remainder = gmpy2.f_divmod(x, y)
+        x, y = y, remainder
+        before, t = t, before + quotient * t
+    return int(t) if t <= most else None

@@ -1,0 +1,150 @@
+"""Exact numbers of every kind on their way into a solver: arrays of all libraries, nested lists, objects.
+
+A float is the dyadic number that it is. Every entry is read once, and the caller's array is not looked at again.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import gmpy2
+import numpy as np
+
+from exactla.arrays import Source, read
+from exactla.core.scaling import Integers, RationalRows, common_denominator, compact
+from exactla.errors import NonFiniteError
+from exactla.formats import FloatFormat
+from exactla.libraries.base import type_name
+
+_FLINT_MATRICES = ("fmpz_mat", "fmpq_mat")
+
+
+@dataclass(frozen=True)
+class ExactArray:
+    """A matrix of rational numbers, the shape that it was passed in, and the array that results are to be like."""
+
+    rows: RationalRows
+    shape: tuple[int, ...]
+    like: Source
+
+
+def read_exact(array: Any, name: str, dimensions: tuple[int, ...] = (2,)) -> ExactArray:
+    """Read an argument of numbers; a vector becomes a matrix of one column.
+
+    Raises
+    ------
+    TypeError
+        The array is of an unknown library, or an entry is no real number.
+    ValueError
+        The number of axes is another, or nested lists differ in length.
+    NonFiniteError
+        An entry is NaN or infinite.
+    """
+    if type(array).__name__ in _FLINT_MATRICES and type(array).__module__.startswith("flint"):
+        array = np.array(array.tolist(), object).reshape(array.nrows(), array.ncols())
+    if isinstance(array, (list, tuple)) or (type(array) is np.ndarray and array.dtype.hasobject):
+        return _from_objects(_as_objects(array, name), name, dimensions)
+    source = read(array, name)
+    if source.complex:
+        raise TypeError(f"{name} holds complex entries; exact solving takes real numbers")
+    shape = _checked(source.shape, name, dimensions)
+    encodings = source.library.host_encodings(source).reshape(shape)
+    if isinstance(source.format, FloatFormat):
+        rows = _from_floats(encodings, source.format, name, source.shape)
+    else:
+        rows = RationalRows(compact(np.array(encodings, np.uint64 if encodings.dtype == np.uint64 else np.int64)), None)
+    return ExactArray(rows, source.shape, source)
+
+
+def _checked(shape: tuple[int, ...], name: str, dimensions: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of an array of that shape."""
+    if len(shape) not in dimensions:
+        wanted = " or ".join(map(str, dimensions))
+        raise ValueError(f"{name} has shape {shape}; it must have {wanted} ax{'es' if max(dimensions) > 1 else 'is'}")
+    return shape[0], shape[1] if len(shape) == 2 else 1
+
+
+def _as_objects(array: Any, name: str) -> Integers:
+    if type(array) is np.ndarray:
+        return array
+    message = f"{name} is ragged: its nested lists differ in length"
+    try:
+        found: Integers = np.array(array, dtype=object)
+    except ValueError as error:
+        raise ValueError(message) from error
+    if any(isinstance(entry, (list, tuple)) for entry in found.flat):
+        raise ValueError(message)
+    return found
+
+
+def _from_objects(array: Integers, name: str, dimensions: tuple[int, ...]) -> ExactArray:
+    # an empty list has one axis, whatever was meant
+    given = (0, 0) if array.shape == (0,) and 1 not in dimensions else array.shape
+    shape = _checked(given, name, dimensions)
+    like = read(np.zeros(0), name)
+    entries = array.reshape(shape)
+    if all(type(x) is int for x in entries.flat):
+        return ExactArray(RationalRows(compact(entries.copy()), None), given, like)
+    ratios = [[_ratio(x, name, given, (i, j)) for j, x in enumerate(row)] for i, row in enumerate(entries)]
+    divisors = [common_denominator(row) for row in ratios]
+    integers = np.empty(shape, object)
+    for i, (row, divisor) in enumerate(zip(ratios, divisors, strict=True)):
+        integers[i] = [int(x * divisor) for x in row]
+    scales = None if all(d == 1 for d in divisors) else [gmpy2.mpq(1, d) for d in divisors]
+    return ExactArray(RationalRows(compact(integers), scales), given, like)
+
+
+def _ratio(entry: Any, name: str, shape: tuple[int, ...], index: tuple[int, int]) -> Any:
+    """The rational number that an entry is, as a gmpy2.mpq."""
+    if isinstance(entry, (Integral, np.bool_)):
+        return gmpy2.mpq(int(entry))
+    place = index[: len(shape)]
+    kind = type(entry)
+    if kind.__module__.startswith("flint"):
+        if kind.__name__ == "fmpz":
+            return gmpy2.mpq(int(entry))
+        if kind.__name__ == "fmpq":
+            return gmpy2.mpq(int(entry.p), int(entry.q))
+    elif hasattr(entry, "as_integer_ratio"):
+        try:
+            return gmpy2.mpq(*map(int, entry.as_integer_ratio()))
+        except (OverflowError, ValueError):
+            raise NonFiniteError(name, place) from None
+    elif hasattr(entry, "numerator") and hasattr(entry, "denominator"):
+        return gmpy2.mpq(int(entry.numerator), int(entry.denominator))
+    where = ", ".join(map(str, place))
+    raise TypeError(f"{name}[{where}] is a {type_name(entry)}; exact solving takes integers, rationals and floats")
+
+
+def _from_floats(encodings: Integers, format: FloatFormat, name: str, shape: tuple[int, ...]) -> RationalRows:
+    """Every row as integers times a power of two."""
+    words = encodings.astype(np.uint64)
+    magnitude = words & np.uint64((1 << (format.bits - 1)) - 1)
+    negative = (words >> np.uint64(format.bits - 1)).astype(bool)
+    wrong = magnitude > np.uint64(format.largest)
+    if not format.signed_zero:
+        wrong |= negative & (magnitude == 0)
+    if wrong.any():
+        raise NonFiniteError(name, tuple(int(i) for i in np.argwhere(wrong.reshape(shape))[0]))
+    field = (magnitude >> np.uint64(format.fraction_bits)).astype(np.int64)
+    significand = (magnitude & np.uint64((1 << format.fraction_bits) - 1)).astype(np.int64)
+    significand += (field > 0).astype(np.int64) << format.fraction_bits
+    exponent = np.maximum(field, 1) - 1 + format.least_exponent
+    significand, exponent = _odd(significand, exponent)
+    significand[negative] *= -1
+    lowest = np.where(significand != 0, exponent, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)
+    lowest[lowest == np.iinfo(np.int64).max] = 0
+    shift = np.where(significand != 0, exponent - lowest[:, None], 0)
+    if (shift + format.precision).max(initial=0) < 63:
+        integers = significand << shift
+    else:
+        integers = significand.astype(object) << shift.astype(object)
+    scales = [gmpy2.mpq(2) ** int(e) for e in lowest] if lowest.any() else None
+    return RationalRows(compact(integers), scales)
+
+
+def _odd(significand: Integers, exponent: Integers) -> tuple[Integers, Integers]:
+    """The same numbers with odd significands; 0 stays."""
+    below = (significand & -significand) - 1
+    trailing = np.where(below >= 0, np.bitwise_count(below), 0).astype(np.int64)
+    return significand >> trailing, exponent + trailing

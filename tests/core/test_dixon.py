@@ -1,0 +1,85 @@
+"""Lifting from the first step to the solution."""
+
+import numpy as np
+import pytest
+
+import exactla as xl
+from exactla import registry
+from exactla.backend import Lifting
+from exactla.core.dixon import InverseMatrix, NotFound, find_lifting
+from exactla.core.elimination import echelon
+
+
+@pytest.fixture
+def system(rng):
+    a, b = rng.integers(-(1 << 20), 1 << 20, (24, 24)), rng.integers(-(1 << 20), 1 << 20, (24, 2))
+    form = echelon(np.concatenate([a, b], axis=1).tolist(), 24)
+    return a, b, [[int(x) for x in row[24:]] for row in form.rows], int(form.denominator)
+
+
+def solved(lifting, a, b):
+    return InverseMatrix(a, lifting).solve(b)
+
+
+def test_the_solution(backend, system):
+    a, b, expected, denominator = system
+    numerators, found = solved(find_lifting(registry.load(backend), a), a, b)
+    assert (numerators * denominator == np.array(expected, object) * found).all()
+
+
+class Spoilt:
+    """A lifting one of whose digits is wrong by a unit."""
+
+    def __init__(self, inner: Lifting, step: int) -> None:
+        self.inner, self.base, self.determinants = inner, inner.base, inner.determinants
+        self.left = step
+
+    def lift(self, residual, steps):
+        digits, residual = self.inner.lift(residual, steps)
+        if 0 <= self.left < steps:
+            digits = digits.copy()
+            digits[self.left, 5, 0, 0] ^= 1
+        self.left -= steps
+        return digits, residual
+
+
+@pytest.mark.parametrize("step", [0, 3])
+def test_a_wrong_digit_is_found_out(system, step):
+    """A negative control of these tests: the certificate takes the digits for right, the equations do not."""
+    a, b, *_ = system
+    numerators, denominator = solved(Spoilt(find_lifting(registry.load("numpy"), a), step), a, b)
+    wrong = a.astype(object) @ numerators != b.astype(object) * np.array(denominator, object)
+    assert wrong[:, 0].any()
+    assert not wrong[:, 1].any()
+
+
+def test_small_solutions_stop_early(system):
+    a, _, *_ = system
+    seen = []
+    inverse = InverseMatrix(a, find_lifting(registry.load("numpy"), a), lambda done, total: seen.append(done))
+    numerators, denominator = inverse.solve(a @ np.full((24, 1), 3))
+    assert (numerators.ravel().tolist(), denominator) == ([3] * 24, 1)
+    assert seen[-1] < 500
+
+
+def test_later_right_sides_take_about_half(rng):
+    a = rng.integers(-(1 << 23), 1 << 23, (130, 130))
+    seen = []
+    inverse = InverseMatrix(a, find_lifting(registry.load("numpy"), a), lambda done, total: seen.append(done))
+    inverse.solve(a[:, :1] * 0 + 1)
+    first = seen[-1]
+    inverse.solve(rng.integers(-99, 99, (130, 1)))
+    assert seen[-1] < 0.65 * first
+
+
+def test_right_sides_are_solved_in_groups(rng, monkeypatch):
+    monkeypatch.setattr("exactla.core.dixon.DIGIT_BYTES", 1 << 16)
+    a, b = rng.integers(-99, 99, (45, 45)), rng.integers(-99, 99, (45, 9))
+    with xl.backend("numpy"):
+        x = xl.solve(a, b)
+    assert (a.astype(object) @ x.numerators == b.astype(object) * np.array(x.denominator, object)).all()
+
+
+def test_singular_matrices_have_no_lifting(backend):
+    with pytest.raises(NotFound):
+        find_lifting(registry.load(backend), np.ones((50, 50), np.int64))
