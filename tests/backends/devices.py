@@ -175,6 +175,7 @@ _WAYS: dict[str, dict[str, Any]] = {
         "smallest_modulus": 3,
         "octet_bits": 500,
     },
+    "cuda": _device_ways("cuda"),
     "sycl": _device_ways("sycl"),
 }
 

@@ -73,6 +73,9 @@ class MemoryPointer:
         self.ptr = ptr
         self.mem = SimpleNamespace(ptr=ptr, size=size)
 
+    def __add__(self, octets: int) -> "MemoryPointer":
+        return MemoryPointer(self.holder, self.ptr + octets, self.mem.size - octets)
+
     def memset_async(self, value: int, size: int) -> None:
         ctypes.memset(self.ptr, value, size)
 

@@ -18,7 +18,7 @@ from exactla_backends.cuda.direct import Direct
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.device.backend import DeviceBackend
 from exactla_backends.device.device import Memory
-from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
+from exactla_backends.device.planes import Count, Encodings, Entries, ResultPlanes, octets_of
 from exactla_backends.device.results import FEW, in_twos
 from exactla_backends.kernels import tables
 
@@ -147,13 +147,12 @@ class CudaBackend(DeviceBackend):
         dropped = [self._count_dropped(place, x, y) for x, y in zip(exact, leading, strict=True)]
         capacity = prod(planes.shape) // DOUBTFUL_SHARE + FEW
         limbs = tables.limbs_for(sum_bits(exact[0].bits, exact[1].bits, exact[0].shape[2]))
-        formats = (_format(exact[0]), _format(exact[1]), format)
+        formats = (_float_format(exact[0]), _float_format(exact[1]), format)
         sides = ((_entries(exact[0]), _exponents(exact[0])), (_entries(exact[1]), _exponents(exact[1])))
         for outputs in in_twos(results, roundings):
             doubtful = self._filled(2, 2, 0, size=8 * (1 + capacity))
             certificate = elements.Certificate(
-                *(memory.ptr for memory in dropped),
-                *map(_tops, leading),
+                *(dropped[0].ptr, dropped[1].ptr, _tops(leading[0]), _tops(leading[1])),
                 *(places.ptr, doubtful.ptr, capacity),
             )
             job = self._results(planes, exponents, outputs)
@@ -182,8 +181,14 @@ def _format(operand: Operand) -> Format:
     return operand.format
 
 
+def _float_format(operand: Operand) -> FloatFormat:
+    if not isinstance(operand.format, FloatFormat):
+        raise TypeError(f"{operand.format} is no float format")
+    return operand.format
+
+
 def _entries(operand: Operand) -> elements.Entries:
-    x = operand.buffer
+    x: Entries = operand.buffer
     return elements.Entries(x.memory.ptr + x.offset, *x.strides, *operand.shape)
 
 

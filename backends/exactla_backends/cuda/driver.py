@@ -124,7 +124,6 @@ _UINT8, _NO_INTERLEAVE, _SWIZZLE_128, _PROMOTE_256, _ZEROS = 0, 0, 3, 3, 0
 def _encode_tiled() -> "ctypes._FuncPointer":
     library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     function = library.cuTensorMapEncodeTiled
-    function.argtypes = None
     function.restype = ctypes.c_int
     return function
 

@@ -293,7 +293,8 @@ XL_FUNCTION bool xl_float_limbs(uint32_t *limbs, const xl_conversion &c, uint64_
     const bool negative = word >> (f.bits - 1) & 1;
     bool broken = c.expect_finite && !finite;
     xl_place(limbs, negative ? -(int64_t)significand : (int64_t)significand, shift);
-    if ((uint32_t)shift > (uint32_t)room && significand != 0) { /* few entries reach outside of the scan's room */
+    /* few entries reach outside of the scan's room, if it has any: numbers of fewer bits than the format's may not */
+    if ((room < 0 || (uint32_t)shift > (uint32_t)room) && significand != 0) {
         const bool lost = shift < 0 && (shift <= -64 || significand << (64 + shift) != 0);
         const int32_t above = (int32_t)c.bits - shift;
         const bool past = above <= 0 || (above < 64 && significand >> above != 0);

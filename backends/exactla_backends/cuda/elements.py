@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exactla.core.moduli import ResidueBase
-from exactla.formats import Format
+from exactla.formats import FloatFormat, Format
 from exactla_backends.cuda import driver
 from exactla_backends.device.planes import DEPTH
 from exactla_backends.kernels import tables
@@ -165,7 +165,7 @@ def residues8(
 
 
 def round8(
-    place: Place, format: Format, base: ResidueBase, results: Results, certificate: Certificate | None = None
+    place: Place, format: FloatFormat, base: ResidueBase, results: Results, certificate: Certificate | None = None
 ) -> None:
     """Encodings of results; with a certificate those that it does not cover are noted."""
     job = _job(*results.words(), *(certificate or Certificate()))
@@ -179,7 +179,7 @@ def round8(
 
 def settle(
     place: Place,
-    formats: tuple[Format, Format, Format],
+    formats: tuple[FloatFormat, FloatFormat, FloatFormat],
     limbs: int,
     sides: tuple[tuple[Entries, Exponents], tuple[Entries, Exponents]],
     results: Results,
@@ -230,13 +230,13 @@ def _count_source(format: Format, rows_first: bool) -> Source:
 
 
 @cache
-def _round_source(format: Format, limbs: int, pairs: int, certified: bool) -> Source:
+def _round_source(format: FloatFormat, limbs: int, pairs: int, certified: bool) -> Source:
     sizes = {"LIMBS": limbs, "PAIRS": pairs, "WIDE": int(format.bits > 32)}
     return _source("xl_cuda_round8", format, TASK=2, LANES=1, CERTIFIED=int(certified), **sizes)
 
 
 @cache
-def _settle_source(left: Format, right: Format, format: Format, limbs: int) -> Source:
+def _settle_source(left: FloatFormat, right: FloatFormat, format: FloatFormat, limbs: int) -> Source:
     text, kernel, options = _source("xl_cuda_settle", format, TASK=4, LANES=1, LIMBS=limbs, WIDE=int(format.bits > 32))
     return text, kernel, (*options, _fields(left, "LEFT_FORMAT"), _fields(right, "RIGHT_FORMAT"))
 
@@ -303,4 +303,4 @@ def _limbs(value: int, count: int) -> list[int]:
 
 
 def _by_value(words: "np.ndarray[Any, np.dtype[np.uint32]]") -> ctypes.Array[ctypes.c_uint32]:
-    return (ctypes.c_uint32 * words.size).from_buffer_copy(words)
+    return (ctypes.c_uint32 * words.size).from_buffer_copy(words.data)

@@ -14,7 +14,7 @@ WORD = 1 << 32
 
 def bases():
     """One of each number of moduli, from the top, and where they run dry the largest prime powers."""
-    found = {}
+    found: dict[int, ResidueBase] = {}
     for bits in range(1, 361):
         base = residue_base(256, bits)
         if base is not None and min(base.moduli) > 2:

@@ -29,7 +29,7 @@ class Kind:
     compute: int
     entry_bytes: int
     depth: int
-    scalar: type
+    scalar: type[np.generic]
     sum_name: str
 
 

@@ -69,12 +69,12 @@ class CudaMatrix:
         for term, (sign, a, b) in enumerate(terms):
             sides = [(x, blas.entries(x.memory, x.stacks * x.planes * x.rows * x.depth)) for x in (a, b)]
             for pair, index in enumerate(zip(*pairs, strict=True)):
-                matrices = [
+                left, right = (
                     Matrices(memory.ptr + blas.entry_bytes * i * x.planes * x.rows * x.depth, x.rows, x.depth)
                     for (x, memory), i in zip(sides, index, strict=True)
-                ]
+                )
                 target = result.memory.ptr + pair * size, result.padded_columns
-                blas.multiply(*matrices, moduli, digits, constants, target, sign, term > 0)
+                blas.multiply(left, right, moduli, digits, constants, target, sign, term > 0)
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
         if self._is_hopper() and engine.name == "int8":

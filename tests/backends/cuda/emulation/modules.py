@@ -39,7 +39,7 @@ class Gpu:
 
     def modules(self) -> dict[str, ModuleType]:
         """Modules by name, as `sys.modules` holds them."""
-        cupy = fake_cupy.module()
+        cupy: Any = fake_cupy.module()
         cuda = _module("cupy.cuda", **vars(cupy.cuda))
         cupy.cuda = cuda
         fake_cupy.Device.capability = self.capability
