@@ -69,7 +69,7 @@ class CudaBackend(DeviceBackend):
     def _residues(
         self, operand: Operand, base: ResidueBase, depth: int, count: Count, constants: Mapping[str, int]
     ) -> Memory:
-        limbs = tables.limbs_for(operand.bits)
+        limbs = tables.limbs_for(operand.bits + _may_round_up(operand))
         if octets_of(base) != 1 or not _is_fixed(operand) or 0 in operand.shape or limbs > elements.MOST_LIMBS:
             return super()._residues(operand, base, depth, count, constants)
         stacks, rows, _ = operand.shape
@@ -173,6 +173,11 @@ class CudaBackend(DeviceBackend):
 def _is_fixed(operand: Operand) -> bool:
     """Whether entries are encodings of a format of fixed width."""
     return operand.format is not None and not isinstance(operand.format, BigIntegerFormat)
+
+
+def _may_round_up(operand: Operand) -> bool:
+    """Whether an entry that loses bits may become 2**bits: what is longer than a significand loses none at its top."""
+    return operand.truncated and isinstance(operand.format, FloatFormat) and operand.bits < operand.format.precision
 
 
 def _format(operand: Operand) -> Format:
