@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from exactla.backend import Engine, Operand
+from exactla.backend import Engine, Operand, Pairs
 from exactla.core.moduli import ResidueBase
-from exactla.formats import FLOAT_FORMATS
+from exactla.formats import FLOAT_FORMATS, FloatFormat
 from exactla.results import Rounding
 from tests.backends.devices import (
     Device,
@@ -220,3 +220,35 @@ def check_mark(device: Device, name: str, counts: Sequence[tuple[int, int, int]]
 def typed(encodings: Any, fmt: Format) -> Any:
     """An array of a format from encodings."""
     return np.asarray(encodings, dtype=fmt.word).view(float_dtype(fmt.name))
+
+
+def settled(
+    device: Device,
+    sides: tuple[Any, Any],
+    kept: int,
+    format: FloatFormat,
+    roundings: Sequence[Rounding],
+    pairs: Pairs,
+    shift: int = 0,
+    blocks: Sequence[tuple[slice, slice]] = (),
+) -> tuple[list[Any], int]:
+    """Encodings of products of stacks held by rows, from `kept` bits of each row; and how many results were left.
+
+    `blocks` are stacks and rows that are taken of either side.
+    """
+    backend = device.backend
+    exact_sides = [device.scan(x).operands[0] for x in sides]
+    leading = [backend.truncate(x, kept) for x in exact_sides]
+    for side, (stacks, rows) in enumerate(blocks):
+        whole = slice(0, exact_sides[side].shape[2])
+        for operands in (exact_sides, leading):
+            operands[side] = backend.block(operands[side], stacks, rows, whole)
+    a, b = leading
+    base = device.base(256, a.bits + b.bits + a.shape[2].bit_length() + 1)
+    planes = [backend.residues(x, base, backend.engines[0])[0] for x in leading]
+    product = backend.multiply([(1, planes[0], planes[1])], pairs, base, backend.engines[0])
+    found, left_over = backend.round_settled(
+        product, base, (a, b, pairs, shift), (exact_sides[0], exact_sides[1]), format, roundings
+    )
+    shape = (len(pairs[0]), a.shape[1], b.shape[1])
+    return [device.encodings(x, format, shape) for x in found], backend.total([left_over])

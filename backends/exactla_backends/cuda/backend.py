@@ -93,7 +93,7 @@ class CudaBackend(DeviceBackend):
     def _residues(
         self, operand: Operand, base: ResidueBase, depth: int, count: Count, constants: Mapping[str, int]
     ) -> Memory:
-        limbs = tables.limbs_for(operand.bits)
+        limbs = tables.limbs_for(operand.bits + _may_round_up(operand))
         if octets_of(base) != 1 or not _is_fixed(operand) or 0 in operand.shape or limbs > elements.MOST_LIMBS:
             return super()._residues(operand, base, depth, count, constants)
         stacks, rows, _ = operand.shape
@@ -171,7 +171,7 @@ class CudaBackend(DeviceBackend):
         dropped = [self._count_dropped(place, x, y) for x, y in zip(exact, leading, strict=True)]
         capacity = prod(planes.shape) // DOUBTFUL_SHARE + FEW
         limbs = tables.limbs_for(sum_bits(exact[0].bits, exact[1].bits, exact[0].shape[2]))
-        formats = (_format(exact[0]), _format(exact[1]), format)
+        formats = (_float_format(exact[0]), _float_format(exact[1]), format)
         sides = ((_entries(exact[0]), _exponents(exact[0])), (_entries(exact[1]), _exponents(exact[1])))
         for outputs in in_twos(results, roundings):
             doubtful = self._filled(2, 2, 0, size=8 * (1 + capacity))
@@ -210,9 +210,20 @@ def _is_fixed(operand: Operand) -> bool:
     return operand.format is not None and not isinstance(operand.format, BigIntegerFormat)
 
 
+def _may_round_up(operand: Operand) -> bool:
+    """Whether an entry that loses bits may become 2**bits: what is longer than a significand loses none at its top."""
+    return operand.truncated and isinstance(operand.format, FloatFormat) and operand.bits < operand.format.precision
+
+
 def _format(operand: Operand) -> Format:
     if operand.format is None:
         raise TypeError("integers of limbs have no format")
+    return operand.format
+
+
+def _float_format(operand: Operand) -> FloatFormat:
+    if not isinstance(operand.format, FloatFormat):
+        raise TypeError(f"{operand.format} is no float format")
     return operand.format
 
 

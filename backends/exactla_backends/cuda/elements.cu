@@ -433,7 +433,8 @@ struct xl_magnitude {
 
 /* Ensures: as `xl_lead` of xl_round.h, without an array that is indexed by what it holds. */
 XL_FUNCTION xl_magnitude xl_magnitude_of(const uint32_t limbs[XL_LIMBS]) {
-    uint32_t high = 0, middle = 0, low = 0, below = 0, first = 0, second = 0, third = 0, rest = 0, top = 0;
+    uint32_t high = 0, middle = 0, low = 0, lower = 0, below = 0, top = 0;
+    uint32_t first = 0, second = 0, third = 0, fourth = 0, rest = 0;
     const uint32_t sign = (uint32_t)((int32_t)limbs[XL_LIMBS - 1] >> 31);
     uint32_t carry = sign & 1;
 #pragma unroll
@@ -442,18 +443,20 @@ XL_FUNCTION xl_magnitude xl_magnitude_of(const uint32_t limbs[XL_LIMBS]) {
         const bool holds = limb != 0;
         carry = holds ? 0 : carry;
         rest |= third; /* limbs up to j - 4 so far, and j - 3 with this */
+        fourth = third;
         third = second;
         second = first;
         first = limb;
         high = holds ? limb : high;
         middle = holds ? second : middle;
         low = holds ? third : low;
+        lower = holds ? fourth : lower;
         below = holds ? rest : below;
         top = holds ? 32 * j + 31 : top;
     }
     const uint32_t shift = __clz((int32_t)high) & 31;
     return {(uint64_t)__funnelshift_l(middle, high, shift) << 32 | __funnelshift_l(low, middle, shift),
-            low << shift, (int32_t)(top - shift), (low << shift | below) != 0, sign != 0};
+            __funnelshift_l(lower, low, shift), (int32_t)(top - shift), (low << shift | below) != 0, sign != 0};
 }
 
 /* A magnitude rounded towards zero, as an encoding without sign that may pass the largest; see xl_rounded. */

@@ -179,7 +179,7 @@ def round8(
 
 def settle(
     place: Place,
-    formats: tuple[Format, Format, FloatFormat],
+    formats: tuple[FloatFormat, FloatFormat, FloatFormat],
     limbs: int,
     sides: tuple[tuple[Entries, Exponents], tuple[Entries, Exponents]],
     results: Results,
@@ -236,7 +236,7 @@ def _round_source(format: FloatFormat, limbs: int, pairs: int, certified: bool) 
 
 
 @cache
-def _settle_source(left: Format, right: Format, format: FloatFormat, limbs: int) -> Source:
+def _settle_source(left: FloatFormat, right: FloatFormat, format: FloatFormat, limbs: int) -> Source:
     text, kernel, options = _source("xl_cuda_settle", format, TASK=4, LANES=1, LIMBS=limbs, WIDE=int(format.bits > 32))
     return text, kernel, (*options, _fields(left, "LEFT_FORMAT"), _fields(right, "RIGHT_FORMAT"))
 

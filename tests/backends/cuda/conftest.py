@@ -11,7 +11,8 @@ from tests.backends.cuda.emulation import compiler
 from tests.backends.cuda.emulation.installing import installed
 from tests.backends.cuda.emulation.modules import Gpu
 
-_MODULES = ("backend", "device", "driver", "elements", "matrix.blas", "matrix.hopper", "matrix.matrix")
+_MODULES = ("backend", "device", "direct", "driver", "elements", "matrix.blas", "matrix.hopper", "matrix.matrix")
+AMPERE, HOPPER = (8, 0), (9, 0)
 
 
 def _backend_modules(gpu: Gpu) -> Any:
@@ -19,18 +20,28 @@ def _backend_modules(gpu: Gpu) -> Any:
     return SimpleNamespace(gpu=gpu, **found)
 
 
-@pytest.fixture(scope="module")
-def cuda() -> Iterator[Any]:
-    """The modules, on a device of compute capability 8.0."""
-    with installed((8, 0)) as gpu:
-        yield _backend_modules(gpu)
-
-
-@pytest.fixture(scope="module", params=[(8, 0), (9, 0)], ids=["ampere", "hopper"])
-def emulated(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The modules, on devices that run kernels."""
+def _emulated(capability: tuple[int, int]) -> Iterator[Any]:
     reason = compiler.why_not()
     if reason is not None:
         pytest.skip(f"CUDA kernels on the host NOT EXERCISED: {reason}")
-    with installed(request.param) as gpu:
+    with installed(capability) as gpu:
         yield _backend_modules(gpu)
+
+
+@pytest.fixture(scope="module")
+def cuda() -> Iterator[Any]:
+    """The modules, on a device of compute capability 8.0."""
+    with installed(AMPERE) as gpu:
+        yield _backend_modules(gpu)
+
+
+@pytest.fixture(scope="module", params=[AMPERE, HOPPER], ids=["ampere", "hopper"])
+def emulated(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The modules, on devices that run kernels."""
+    yield from _emulated(request.param)
+
+
+@pytest.fixture(scope="module")
+def ampere() -> Iterator[Any]:
+    """The modules, on a device that runs kernels: for what does not depend on its generation."""
+    yield from _emulated(AMPERE)

@@ -7,10 +7,11 @@ bits than a significand has.
 
 import ctypes
 import re
+from functools import partial
 
 import pytest
 
-from exactla.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2FNUZ, FLOAT32, FLOAT64, INTEGER_FORMATS
+from exactla.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2FNUZ, FLOAT16, FLOAT32, FLOAT64, INTEGER_FORMATS
 from exactla_backends.kernels.text import device_text, kernel_text
 from tests.backends.cuda import nvrtc
 from tests.backends.kernels import compiling
@@ -56,58 +57,112 @@ def parameter_bytes(ptx, name):
     return [int(n) for n in re.findall(rf"\.b8 {name}_param_\d+\[(\d+)\]", ptx)]
 
 
-@pytest.mark.parametrize("rows_first", [False, True])
-@pytest.mark.parametrize("format", [FLOAT64, FLOAT8_E5M2FNUZ, INTEGER_FORMATS["int64"]], ids=str)
-@pytest.mark.parametrize("kernel", ["scan", "exponents", "count"])
-def test_looks_at_rows(cuda, target, kernel, format, rows_first):
-    source = getattr(cuda.elements, f"_{kernel}_source")(format, rows_first)
+@pytest.fixture
+def build(cuda, target, monkeypatch):
+    """A function that compiles what a launch would launch, with the parameters that it would pass."""
+    return partial(built, cuda, monkeypatch, target=target)
+
+
+def built(cuda, monkeypatch, launch, *arguments, target):
+    """A kernel as a function of `elements` launches it: integers alone, and parameters of the sizes that it takes."""
+    seen = []
+    with monkeypatch.context() as patch:
+        patch.setattr(cuda.driver, "kernel", lambda text, name, options, *_: (text, name, options))
+        patch.setattr(cuda.driver, "launch", lambda source, grid, block, stream, given: seen.append((source, given)))
+        launch(cuda.elements.Place(0, target, 0), *arguments)
+    ((source, given),) = seen
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
-    assert parameter_bytes(found.ptx, source[1]) == [8 * {"scan": 10, "exponents": 9, "count": 11}[kernel]]
+    assert parameter_bytes(found.ptx, source[1]) == [ctypes.sizeof(x) for x in given]
+    return found
 
 
-@pytest.mark.parametrize(("left", "right", "limbs"), [(FLOAT64, FLOAT64, 6), (FLOAT32, BFLOAT16, 12)], ids=str)
-def test_settling(cuda, target, left, right, limbs):
-    found = compiled(cuda, cuda.elements._settle_source(left, right, left, limbs), target)
-    assert floating_instructions(found.ptx, _PTX) == []
+def entries(cuda, rows_first, rows=64, depth=64):
+    """An operand of octets, somewhere."""
+    return cuda.elements.Entries(0, rows * depth, *((1, rows) if rows_first else (depth, 1)), 1, rows, depth)
 
 
-@pytest.mark.parametrize("rows_first", [False, True])
+INT64, UINT32 = INTEGER_FORMATS["int64"], INTEGER_FORMATS["uint32"]
+
+
 @pytest.mark.parametrize(
-    ("format", "limbs", "lanes"),
-    [(FLOAT64, 3, 16), (FLOAT64, 12, 16), (FLOAT32, 2, 4), (FLOAT8_E4M3FN, 1, 4), (INTEGER_FORMATS["uint32"], 2, 16)],
+    ("format", "rows_first"),
+    [(FLOAT64, False), (FLOAT32, True), (FLOAT8_E5M2FNUZ, False), (INT64, True)],
     ids=str,
 )
-def test_residues(cuda, target, format, limbs, lanes, rows_first):
-    source = cuda.elements._residues_source(format, limbs, rows_first, lanes)
-    found = compiled(cuda, source, target)
-    assert floating_instructions(found.ptx, _PTX) == []
+def test_ranges_and_counts(cuda, build, format, rows_first):
+    x = entries(cuda, rows_first)
+    build(cuda.elements.scan, format, x, 0, 0)
+    build(cuda.elements.exponents, format, x, 0, 0)
+    if format is not INT64:
+        build(cuda.elements.count_dropped, format, x, cuda.elements.Exponents(0, 0), 0)
+
+
+RESIDUES = [
+    (FLOAT64, 3, False, 16),
+    (FLOAT64, 3, True, 4),
+    (FLOAT64, 12, False, 4),
+    (FLOAT32, 2, True, 16),
+    (FLOAT16, 2, False, 16),
+    (FLOAT8_E4M3FN, 1, True, 4),
+    (UINT32, 2, False, 4),
+]
+
+
+@pytest.mark.parametrize(("format", "limbs", "rows_first", "lanes"), RESIDUES, ids=str)
+def test_residues(cuda, build, format, limbs, rows_first, lanes):
+    size = 2048 if lanes == cuda.elements.LANES else 64
+    x = entries(cuda, rows_first, size, size)
+    rest = cuda.elements.Exponents(0, 0), (0, size), (60, False, True, 0)
+    found = build(cuda.elements.residues8, format, base_for(256, 60), limbs, x, *rest)
     assert "dp4a.u32.s32" in found.ptx
-    table = cuda.elements._residue_rows(base_for(256, 60), limbs)
-    assert parameter_bytes(found.ptx, source[1]) == [8 * 16, ctypes.sizeof(table)]
+    assert f"-DXL_LANES={lanes}" in cuda.elements._residues_source(format, limbs, rows_first, lanes)[2]
 
 
-@pytest.mark.parametrize("certified", [False, True])
+def results(cuda):
+    return cuda.elements.Results(*[0] * 10, (0, 0), (0, 0))
+
+
 @pytest.mark.parametrize(
-    ("format", "bits"), [(FLOAT64, 166), (FLOAT64, 355), (BFLOAT16, 20), (FLOAT8_E4M3FN, 4)], ids=str
+    ("format", "bits", "certified"),
+    [
+        *((FLOAT64, 230, False), (FLOAT64, 130, True), (FLOAT32, 100, False), (FLOAT32, 100, True)),
+        *((BFLOAT16, 20, True), (FLOAT8_E4M3FN, 4, False)),
+    ],
+    ids=str,
 )
-def test_round(cuda, target, format, bits, certified):
-    base = base_for(256, bits)
-    source = cuda.elements._round_source(format, cuda.elements.crt_limbs(base), -(-len(base.moduli) // 2), certified)
-    found = compiled(cuda, source, target)
-    assert floating_instructions(found.ptx, _PTX) == []
+def test_round(cuda, build, format, bits, certified):
+    certificate = cuda.elements.Certificate() if certified else None
+    found = build(cuda.elements.round8, format, base_for(256, bits), results(cuda), certificate)
     assert "dp2a.lo.u32.u32" in found.ptx
-    table = cuda.elements._crt_pairs(base)
-    assert parameter_bytes(found.ptx, source[1]) == [8 * 21, ctypes.sizeof(table)]
+    assert ("atom" in found.ptx) is certified
+
+
+@pytest.mark.parametrize(
+    ("formats", "limbs"),
+    [((FLOAT64, FLOAT64, FLOAT64), 6), ((FLOAT64, FLOAT32, BFLOAT16), 12), ((FLOAT16, BFLOAT16, FLOAT8_E4M3FN), 1)],
+    ids=str,
+)
+def test_settle(cuda, build, formats, limbs):
+    side = entries(cuda, rows_first=False), cuda.elements.Exponents(0, 0)
+    found = build(cuda.elements.settle, formats, limbs, (side, side), results(cuda), cuda.elements.Certificate(), 0)
+    assert "shfl.sync.bfly" in found.ptx
 
 
 def test_the_kernels_of_large_products_keep_their_numbers_in_registers(cuda):
-    """Normally distributed float64 at n = 8,192: 22 moduli, three limbs in and six out. A word or two may leave."""
-    base = base_for(256, 168)
+    """Normally distributed float64 at n = 8,192: 22 moduli of all bits, or 18 of the leading ones. A word may leave."""
+    elements = cuda.elements
     for source in (
-        cuda.elements._residues_source(FLOAT64, 3, False, 16),
-        cuda.elements._residues_source(FLOAT64, 3, True, 16),
-        cuda.elements._round_source(FLOAT64, cuda.elements.crt_limbs(base), len(base.moduli) // 2, False),
+        *(
+            elements._residues_source(FLOAT64, 3, rows_first, lanes)
+            for rows_first in (False, True)
+            for lanes in (4, 16)
+        ),
+        *(
+            elements._round_source(FLOAT64, elements.crt_limbs(base), -(-len(base.moduli) // 2), certified)
+            for base, certified in ((base_for(256, 168), False), (base_for(256, 138), True))
+        ),
+        elements._settle_source(FLOAT64, FLOAT64, FLOAT64, 6),
     ):
         assert spilled(compiled(cuda, source, "sm_90").log) <= 16
 
@@ -125,21 +180,23 @@ def test_reductions_of_sums(cuda, target, kind, digits):
         assert all(_CONVERSION.match(line) for line in floating)
 
 
-@pytest.mark.parametrize("limits", [("-DXL_MAX_LIMBS=6", "-DXL_MAX_GROUPS=6", "-DXL_FIXED=22"), ("-DXL_MAX_LIMBS=64",)])
+LIMITS = ("-DXL_MAX_LIMBS=6", "-DXL_MAX_GROUPS=6", "-DXL_FIXED=22"), ("-DXL_MAX_LIMBS=64", "-DXL_MAX_GROUPS=64")
+
+
 @pytest.mark.parametrize("kernel", re.findall(r"^XL_KERNEL xl_kernel_(\w+)", device_text(), re.MULTILINE))
-def test_kernels_of_all_devices(cuda, kernel, limits):
-    groups = () if "-DXL_MAX_GROUPS=6" in limits else ("-DXL_MAX_GROUPS=64",)
-    options = (*limits, *groups, f"-DXL_LANES={cuda.device.CudaDevice.lanes}")
-    found = compiled(cuda, (kernel_text(kernel), f"xl_kernel_{kernel}", options), "sm_80")
-    assert floating_instructions(found.ptx, _PTX) == []
+def test_kernels_of_all_devices(cuda, kernel):
+    """Of many limbs, and where constants are unrolled of few too."""
+    for limits in LIMITS if kernel in ("integers", "round") else LIMITS[1:]:
+        options = (*limits, f"-DXL_LANES={cuda.device.CudaDevice.lanes}")
+        found = compiled(cuda, (kernel_text(kernel), f"xl_kernel_{kernel}", options), "sm_80")
+        assert floating_instructions(found.ptx, _PTX) == []
 
 
 @pytest.mark.parametrize(
     "variant",
     [
-        *((columns, 1, False, False) for columns in (64, 128, 256)),
-        *((columns, 2, True, True) for columns in (64, 128, 256)),
-        *((256, 1, True, False), (256, 1, False, True), (256, 2, True, False)),
+        *((64, 1, False, False), (128, 1, True, False), (256, 1, False, False), (256, 1, False, True)),
+        *((64, 2, True, False), (256, 2, True, True)),
     ],
     ids=str,
 )

@@ -11,7 +11,7 @@ from tests.operands import floats
 from tests.oracle import FORMATS
 
 FLOAT64 = FORMATS["float64"]
-BITS = [1, 2, 24, 53, 54, 150, 299]
+BITS = [1, 2, 24, 31, 53, 54, 150, 299]
 
 
 def check_truncate(device, operand, array, bits):

@@ -31,6 +31,9 @@ CHECKED = ("-O1", "-fsanitize=alignment,bounds,shift,signed-integer-overflow", "
 FAST = ("-O3", "-march=native")
 """For products of matrices, which take long enough without checks."""
 
+OF_ITS_OWN = ("-fPIC", "-shared", "-fno-gnu-unique")
+"""Modules share no variables: addresses in the shared memory of one are 32 bits apart."""
+
 
 def compiler() -> str | None:
     """A C++ compiler."""
@@ -52,7 +55,7 @@ def module(text: str, options: Sequence[str]) -> bytes:
         plain = _run("-E", "-P", "-D__CUDACC_RTC__", *defines, str(source))
         source.write_text(_program(plain))
         flags = FAST if is_product else CHECKED
-        _run("-w", "-fPIC", "-shared", f"-I{HERE}", *flags, str(source), "-o", str(target))
+        _run("-w", *OF_ITS_OWN, f"-I{HERE}", *flags, str(source), "-o", str(target))
         return target.read_bytes()
 
 

@@ -22,6 +22,9 @@ inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __mulhi(int x, int y) { return (int)((long long)x * y >> 32); }
 inline unsigned __umulhi(unsigned x, unsigned y) { return (unsigned)((unsigned long long)x * y >> 32); }
+inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+    return (unsigned long long)((unsigned __int128)x * y >> 64);
+}
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)((((unsigned long long)high << 32 | low) << (shift & 31)) >> 32);
 }
@@ -51,26 +54,27 @@ template <class T> T atomicMax(T *cell, T value) { return std::exchange(*cell, v
 
 inline void __syncthreads() { emulation::meet(emulation::block); }
 
-/* These take whole warps. */
-inline int __reduce_min_sync(unsigned, int value) {
-    return emulation::over_warp(value, [](const unsigned long long *values, unsigned) {
+/* These take whole warps: a lane that has ended, or a mask of fewer, is an error. */
+inline int __reduce_min_sync(unsigned mask, int value) {
+    return emulation::over_warp(mask, value, [](const unsigned long long *values, unsigned) {
         int least = (int)values[0];
         for (unsigned i = 1; i < emulation::WARP; ++i)
             least = min(least, (int)values[i]);
         return least;
     });
 }
-inline int __reduce_add_sync(unsigned, int value) {
-    return emulation::over_warp(value, [](const unsigned long long *values, unsigned) {
+inline int __reduce_add_sync(unsigned mask, int value) {
+    return emulation::over_warp(mask, value, [](const unsigned long long *values, unsigned) {
         int sum = 0;
         for (unsigned i = 0; i < emulation::WARP; ++i)
             sum += (int)values[i];
         return sum;
     });
 }
-inline unsigned __shfl_xor_sync(unsigned, unsigned value, unsigned mask) {
-    return emulation::over_warp(
-        value, [mask](const unsigned long long *values, unsigned lane) { return (unsigned)values[lane ^ mask]; });
+inline unsigned __shfl_xor_sync(unsigned mask, unsigned value, unsigned distance) {
+    return emulation::over_warp(mask, value, [distance](const unsigned long long *values, unsigned lane) {
+        return (unsigned)values[lane ^ distance];
+    });
 }
 
 #define __restrict__ __restrict

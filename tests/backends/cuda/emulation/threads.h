@@ -3,6 +3,7 @@
  * Stands before a kernel's text, which lies in a namespace of its own with its own sized types. Threads of a block take
  * turns in a fixed order, each until it waits or ends.
  */
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ucontext.h>
@@ -141,9 +142,13 @@ inline void launch(void (*unpacked)(void **), const unsigned grid[3], const unsi
                 together ? run_together(threads) : run_alone(threads);
 }
 
-/* Ensures: what `combine` makes of the values of all lanes of the warp that are there. */
-template <class Value, class Combine> Value over_warp(Value value, Combine combine) {
+/* Ensures: what `combine` makes of the values of all lanes of the warp. */
+template <class Value, class Combine> Value over_warp(unsigned mask, Value value, Combine combine) {
     const unsigned warp = current / WARP, first = warp * WARP, lane = current;
+    if (mask != 0xffffffffu || warps[warp].members != WARP) {
+        std::fprintf(stderr, "a warp is not whole: mask %#x, %u lanes\n", mask, warps[warp].members);
+        std::abort();
+    }
     values[lane] = (unsigned long long)value;
     meet(warps[warp]);
     const Value result = combine((const unsigned long long *)&values[first], lane - first);
