@@ -36,7 +36,7 @@ class Direct:
         self._matrix = matrix
         self._constant = constant
         self._cells = cells
-        self._checked = False
+        self._checked: set[int] = set()
 
     def product(
         self,
@@ -53,10 +53,11 @@ class Direct:
             return None
         a = _entries(left, transpose=False)
         b = _entries(right, transpose=not transposed)
-        if not _is_small(a, b) or not (self._checked or is_exact()):
+        number = self._device.number
+        if not _is_small(a, b) or not (number in self._checked or is_exact()):
             return None
-        self._checked = True
-        place = elements.Place(number := self._device.number, driver.target(number), self._device.stream)
+        self._checked.add(number)
+        place = elements.Place(number, driver.target(number), self._device.stream)
         cells = self._cells.take(USED)
         exponents = [
             self._exponents(place, x, source, cells.address(SIDE * side))

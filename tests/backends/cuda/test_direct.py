@@ -180,7 +180,7 @@ def test_arrays_of_the_host_and_three_directions_are_not_for_it(device):
 
 
 def test_an_engine_that_is_not_exact_is_not_taken(device, monkeypatch):
-    monkeypatch.setattr(device.backend._direct, "_checked", False)
+    monkeypatch.setattr(device.backend._direct, "_checked", set())
     monkeypatch.setattr(type(device.backend), "engine_is_exact", lambda *_: False)
     assert direct(device, ONES, ONES) is None
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -47,7 +48,12 @@ def why_not() -> str | None:
 
 def module(text: str, options: Sequence[str]) -> bytes:
     """A shared object with a function `launch_<kernel>` for each kernel; RuntimeError with the compiler's messages."""
-    defines = [option for option in options if option.startswith("-D")]
+    # of devices of all generations, which differ in nothing else
+    return _compiled(text, tuple(option for option in options if option.startswith("-D")))
+
+
+@cache
+def _compiled(text: str, defines: tuple[str, ...]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
         is_product = "wgmma" in text
