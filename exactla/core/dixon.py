@@ -246,7 +246,7 @@ class _Solution:
         return None
 
     def _numerators(self, denominator: int, steps: int) -> tuple[list[int], int]:
-        """D x modulo P**steps, centred, for every entry; and P**steps."""
+        """D x modulo P**steps, centred, for every entry, column by column; and P**steps."""
         base = gmpy2.mpz(self._base)
         modulus = base**steps
         weights, weight = [], denominator % modulus
@@ -287,4 +287,4 @@ def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, ...
         numerators = [n // divisor for n in numerators]
     found = np.empty(len(numerators), object)
     found[:] = numerators
-    return found.reshape(shape), denominator // divisor
+    return np.ascontiguousarray(found.reshape(shape[::-1]).T), denominator // divisor

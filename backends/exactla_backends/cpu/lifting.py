@@ -98,7 +98,7 @@ class NativeLifting:
             library.pointer(digits),
         )
         self._native.call("lift", ctypes.byref(job), I64(0))
-        return digits.view(np.uint16).swapaxes(1, 2), mp.from_words(words).T
+        return digits.view(np.uint16), mp.from_words(words).T
 
     def _host(self) -> Lifting:
         """The reference on the same inverses, for residuals that are too wide for residues of one byte."""
