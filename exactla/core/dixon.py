@@ -45,7 +45,7 @@ FIRST_TEST, GROWTH = 2, 2.5
 FEW_TESTS = 128
 """Sides of systems below which a search costs as much as all lifting: one at the beginning has to do."""
 
-GROWTH_KNOWN = 1.15
+GROWTH_KNOWN = 1.25
 """The same ratio where the denominator is known, so that a search costs little."""
 
 WORK = 1 << 28
@@ -198,7 +198,8 @@ class _Solution:
             digits, self._residual = self._inverse.lifting.lift(self._residual, count)
             self._digits.append(digits)
             pieces = signed_pieces(digits).reshape(count, -1, digits.shape[-1])
-            self._combined += integers_of((self._weights @ pieces).T)
+            # not by BLAS, whose threads would go on spinning on the cores of the next steps
+            self._combined += integers_of(np.einsum("e,sew->ws", self._weights, pieces))
             self._steps += count
             yield
 
@@ -234,8 +235,10 @@ class _Solution:
 
     def _certified(self, denominator: int, bits: int) -> tuple[NDArray[np.object_], int] | None:
         """Numerators for a denominator that is presumed right, if they satisfy the system."""
-        needed = max(self._a.bit_length() + bits + SLACK, denominator.bit_length() + self._b.bit_length())
-        few = min(self._steps, (needed + MISSING_BITS + 3) // self._step_bits + 1)
+        needed = max(self._a.bit_length() + bits, denominator.bit_length() + self._b.bit_length()) + 3
+        if needed > self._steps * self._step_bits:
+            return None  # no certificate is in reach
+        few = min(self._steps, (needed + SLACK + MISSING_BITS) // self._step_bits + 1)
         for steps in dict.fromkeys((few, self._steps)):
             numerators, modulus = self._numerators(denominator, steps)
             factor = _complete(numerators, modulus, bits + SLACK)

@@ -36,9 +36,9 @@ from exactla_backends.device.planes import (
     octets_of,
     padded,
 )
+from exactla_backends.device.systems import BorrowedSystems
 from exactla_backends.kernels import tables
 from exactla_backends.numpy import limbs as mp
-from exactla_backends.numpy.lifting import HostSystems
 
 INTERVAL_BITS, PIECES, CLASSES = 4, 7, 7
 """Bits that pieces of intervals have beside their operands', on the way; and how many kinds of pieces there are."""
@@ -59,11 +59,8 @@ INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 _INT8 = INTEGER_FORMATS["int8"]
 
 
-class DeviceBackend(HostSystems):
-    """The verbs of `exactla.backend.Backend`, each with its postcondition there, in terms of a device.
-
-    The verbs for systems are those of the NumPy backend, on the host: kernels of their own are still to come.
-    """
+class DeviceBackend(BorrowedSystems):
+    """The verbs of `exactla.backend.Backend`, each with its postcondition there, in terms of a device."""
 
     leading_bits = 172
 
