@@ -12,7 +12,8 @@ which may be far below Hadamard's bound.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import gmpy2
@@ -101,19 +102,21 @@ class InverseMatrix:
     lifting: Lifting
     progress: Progress | None = None
     denominator: int = 1
-    _bounds: list[Bounds] = field(default_factory=list)
 
     @property
     def size(self) -> int:
         """Number of unknowns."""
         return len(self.matrix)
 
-    @property
+    @cached_property
+    def rough_bound(self) -> int:
+        """A bound on the bits of the determinant, from the largest entry alone."""
+        return self.size * ((self.size * largest(self.matrix) ** 2).bit_length() + 1) // 2
+
+    @cached_property
     def bounds(self) -> Bounds:
-        """Hadamard's bounds, computed when they are first needed."""
-        if not self._bounds:
-            self._bounds.append(hadamard(self.matrix))
-        return self._bounds[0]
+        """Hadamard's bounds."""
+        return hadamard(self.matrix)
 
     def solve(self, right_side: Integers) -> tuple[NDArray[np.object_], int]:
         """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor.
@@ -134,7 +137,7 @@ class InverseMatrix:
 
     def _group(self, columns: int) -> int:
         """Right-hand sides that are solved at a time."""
-        digit_bytes = max(self.size * self.bounds.determinant // 4, 1)
+        digit_bytes = max(self.size * self.rough_bound // 4, 1)
         return max(1, min(columns, DIGIT_BYTES // digit_bytes))
 
 
@@ -159,17 +162,22 @@ class _Solution:
         """Lift until the numerators are certain."""
         if not self._residual.size or not self._b:
             return np.full(self._shape, 0, object), 1
-        last = self._most_steps()
-        for goal in self._tests(last):
+        for goal in self._tests():
             for _ in self._lift_to(goal):
                 if self._inverse.progress is not None:
-                    share = (start + self._shape[1] * self._steps / last) / columns
+                    share = (start + self._shape[1] * min(self._steps / self._rough_steps, 1)) / columns
                     self._inverse.progress(int(1000 * share), 1000)
             found = self._attempt()
             if found is not None:
                 return found
         raise ArithmeticError("a p-adic solution exceeds its bound: the backend's lifting is wrong")
 
+    @cached_property
+    def _rough_steps(self) -> int:
+        """About as many steps as a solution takes that is as long as it can be."""
+        return 2 * self._inverse.rough_bound // self._step_bits + 1
+
+    @cached_property
     def _most_steps(self) -> int:
         """Steps after which Hadamard's bounds leave no doubt."""
         bounds = self._inverse.bounds
@@ -179,16 +187,17 @@ class _Solution:
         steps: int = max(numerators + bounds.determinant + MARGIN + 2, certificate) // self._step_bits + 1
         return steps
 
-    def _tests(self, last: int) -> Iterator[int]:
+    def _tests(self) -> Iterator[int]:
         """Numbers of steps after which the solution is looked for."""
         goal, growth = FIRST_TEST, GROWTH if self._inverse.denominator == 1 else GROWTH_KNOWN
         if self._inverse.size < FEW_TESTS:
-            growth = max(growth, last / goal / 2)
-        while goal * growth < last:
+            growth = max(growth, self._rough_steps / goal / 2)
+        # Hadamard's bounds, which take longer than a small solution, are asked for at the end
+        while goal * growth < self._rough_steps // 8 or goal * growth < self._most_steps:
             yield goal
             goal = math.ceil(goal * growth)
-        yield last
-        yield 2 * last
+        yield self._most_steps
+        yield 2 * self._most_steps
 
     def _lift_to(self, goal: int) -> Iterator[None]:
         size, columns = self._shape
@@ -222,7 +231,7 @@ class _Solution:
         room = modulus.bit_length()
         factor, bits = 1, centred(combined, modulus).bit_length()
         if bits + MARGIN + SLACK > room:
-            if known > 1 and 2 * self._steps < self._most_steps():
+            if known > 1 and 2 * self._steps < self._most_steps:
                 return None  # the denominator may be new, but it is more likely that numerators need more steps
             numerator, factor = rational(combined, modulus)
             bits = numerator.bit_length()
