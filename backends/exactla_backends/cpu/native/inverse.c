@@ -51,7 +51,8 @@ typedef struct {
 } workspace;
 
 static int workspace_new(workspace *w, const xl_instructions *set, const xl_inversion *inversion) {
-    const int64_t lanes = padded(inversion->size, XL_MATRIX_ALIGNMENT), bytes = lanes * BLOCK;
+    /* columns that are powers of two apart would share a few sets of the cache */
+    const int64_t lanes = padded(inversion->size, XL_MATRIX_ALIGNMENT) + XL_MATRIX_ALIGNMENT, bytes = lanes * BLOCK;
     const int64_t scratch = xl_matrix_scratch_bytes(set->matrix, 1, TILE, TILE);
     char *at;
     w->whole = malloc((size_t)(2 * PANEL * lanes + 3 * bytes + TILE * TILE + 16 * lanes + scratch + XL_MATRIX_ALIGNMENT));
