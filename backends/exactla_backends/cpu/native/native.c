@@ -14,7 +14,7 @@ enum {
     TILE_ROWS = 256,
     TILE_COLUMNS = 256,
     TILE_BYTES = 7 << 18,     /* residues of a tile, within a second level cache */
-    WORTH_A_THREAD = 1 << 15  /* entries below which work stays on the caller's thread */
+    WORTH_A_THREAD = 1 << 15  /* entries up to which work stays on the caller's thread */
 };
 
 static int64_t minimum(int64_t a, int64_t b) {
@@ -31,7 +31,7 @@ static int64_t divide_up(int64_t n, int64_t by) {
 
 static int team(int64_t threads, int64_t work, int64_t pieces) {
     const int64_t available = threads > 0 ? threads : omp_get_max_threads();
-    return work < WORTH_A_THREAD ? 1 : (int)maximum(1, minimum(available, pieces));
+    return work <= WORTH_A_THREAD ? 1 : (int)maximum(1, minimum(available, pieces));
 }
 
 /* ---- pieces of rows ---- */
