@@ -134,7 +134,7 @@ class Lifting(Protocol):
     def lift(
         self, residual: "np.ndarray[Any, Any]", steps: int
     ) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
-        """Digits x, uint16 [steps, n, c, w], and r' [n, c]: A @ sum_i P**i x[i] + P**steps r' = r, P = base.product.
+        """Digits x, uint16 [steps, c, n, w], and r' [n, c]: A @ sum_i P**i x[i].T + P**steps r' = r, P = base.product.
 
         A digit is an integer of magnitude below P, in two's complement, the lowest 16 bits first.
         """

@@ -1,6 +1,8 @@
 """Exact solving against python-flint, which shares no code with it, and by the identity A N = D b."""
 
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import flint
@@ -204,3 +206,22 @@ def test_shapes_and_choices_are_checked():
         xl.solve([[1]], [1], progress=3)  # type: ignore[call-overload]
     with pytest.raises(xl.SingularMatrixError, match="solve_general"):
         xl.solve([[1, 1]], [1])
+
+
+def test_control_c_stops_a_solve():
+    program = """
+import os, signal, threading
+import numpy as np
+import exactla as xl
+rng = np.random.default_rng(0)
+a = rng.integers(-(1 << 23), 1 << 23, (900, 900))
+xl.solve(a[:40, :40], a[:40, 0])
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    xl.solve(a, a[:, :300])
+except KeyboardInterrupt:
+    print("interrupted")
+print(xl.solve([[2]], [4]).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split("\n")[:2] == ["interrupted", "[Fraction(2, 1)]"]

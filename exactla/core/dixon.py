@@ -12,7 +12,8 @@ which may be far below Hadamard's bound.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import gmpy2
@@ -45,7 +46,7 @@ FIRST_TEST, GROWTH = 2, 2.5
 FEW_TESTS = 128
 """Sides of systems below which a search costs as much as all lifting: one at the beginning has to do."""
 
-GROWTH_KNOWN = 1.15
+GROWTH_KNOWN = 1.25
 """The same ratio where the denominator is known, so that a search costs little."""
 
 WORK = 1 << 28
@@ -101,19 +102,21 @@ class InverseMatrix:
     lifting: Lifting
     progress: Progress | None = None
     denominator: int = 1
-    _bounds: list[Bounds] = field(default_factory=list)
 
     @property
     def size(self) -> int:
         """Number of unknowns."""
         return len(self.matrix)
 
-    @property
+    @cached_property
+    def rough_bound(self) -> int:
+        """A bound on the bits of the determinant, from the largest entry alone."""
+        return self.size * ((self.size * largest(self.matrix) ** 2).bit_length() + 1) // 2
+
+    @cached_property
     def bounds(self) -> Bounds:
-        """Hadamard's bounds, computed when they are first needed."""
-        if not self._bounds:
-            self._bounds.append(hadamard(self.matrix))
-        return self._bounds[0]
+        """Hadamard's bounds."""
+        return hadamard(self.matrix)
 
     def solve(self, right_side: Integers) -> tuple[NDArray[np.object_], int]:
         """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor.
@@ -134,7 +137,7 @@ class InverseMatrix:
 
     def _group(self, columns: int) -> int:
         """Right-hand sides that are solved at a time."""
-        digit_bytes = max(self.size * self.bounds.determinant // 4, 1)
+        digit_bytes = max(self.size * self.rough_bound // 4, 1)
         return max(1, min(columns, DIGIT_BYTES // digit_bytes))
 
 
@@ -159,17 +162,22 @@ class _Solution:
         """Lift until the numerators are certain."""
         if not self._residual.size or not self._b:
             return np.full(self._shape, 0, object), 1
-        last = self._most_steps()
-        for goal in self._tests(last):
+        for goal in self._tests():
             for _ in self._lift_to(goal):
                 if self._inverse.progress is not None:
-                    share = (start + self._shape[1] * self._steps / last) / columns
+                    share = (start + self._shape[1] * min(self._steps / self._rough_steps, 1)) / columns
                     self._inverse.progress(int(1000 * share), 1000)
             found = self._attempt()
             if found is not None:
                 return found
         raise ArithmeticError("a p-adic solution exceeds its bound: the backend's lifting is wrong")
 
+    @cached_property
+    def _rough_steps(self) -> int:
+        """About as many steps as a solution takes that is as long as it can be."""
+        return 2 * self._inverse.rough_bound // self._step_bits + 1
+
+    @cached_property
     def _most_steps(self) -> int:
         """Steps after which Hadamard's bounds leave no doubt."""
         bounds = self._inverse.bounds
@@ -179,16 +187,17 @@ class _Solution:
         steps: int = max(numerators + bounds.determinant + MARGIN + 2, certificate) // self._step_bits + 1
         return steps
 
-    def _tests(self, last: int) -> Iterator[int]:
+    def _tests(self) -> Iterator[int]:
         """Numbers of steps after which the solution is looked for."""
         goal, growth = FIRST_TEST, GROWTH if self._inverse.denominator == 1 else GROWTH_KNOWN
         if self._inverse.size < FEW_TESTS:
-            growth = max(growth, last / goal / 2)
-        while goal * growth < last:
+            growth = max(growth, self._rough_steps / goal / 2)
+        # Hadamard's bounds, which take longer than a small solution, are asked for at the end
+        while goal * growth < self._rough_steps // 8 or goal * growth < self._most_steps:
             yield goal
             goal = math.ceil(goal * growth)
-        yield last
-        yield 2 * last
+        yield self._most_steps
+        yield 2 * self._most_steps
 
     def _lift_to(self, goal: int) -> Iterator[None]:
         size, columns = self._shape
@@ -198,7 +207,8 @@ class _Solution:
             digits, self._residual = self._inverse.lifting.lift(self._residual, count)
             self._digits.append(digits)
             pieces = signed_pieces(digits).reshape(count, -1, digits.shape[-1])
-            self._combined += integers_of((self._weights @ pieces).T)
+            # not by BLAS, whose threads would go on spinning on the cores of the next steps
+            self._combined += integers_of(np.einsum("e,sew->ws", self._weights, pieces))
             self._steps += count
             yield
 
@@ -221,7 +231,7 @@ class _Solution:
         room = modulus.bit_length()
         factor, bits = 1, centred(combined, modulus).bit_length()
         if bits + MARGIN + SLACK > room:
-            if known > 1 and 2 * self._steps < self._most_steps():
+            if known > 1 and 2 * self._steps < self._most_steps:
                 return None  # the denominator may be new, but it is more likely that numerators need more steps
             numerator, factor = rational(combined, modulus)
             bits = numerator.bit_length()
@@ -234,8 +244,10 @@ class _Solution:
 
     def _certified(self, denominator: int, bits: int) -> tuple[NDArray[np.object_], int] | None:
         """Numerators for a denominator that is presumed right, if they satisfy the system."""
-        needed = max(self._a.bit_length() + bits + SLACK, denominator.bit_length() + self._b.bit_length())
-        few = min(self._steps, (needed + MISSING_BITS + 3) // self._step_bits + 1)
+        needed = max(self._a.bit_length() + bits, denominator.bit_length() + self._b.bit_length()) + 3
+        if needed > self._steps * self._step_bits:
+            return None  # no certificate is in reach
+        few = min(self._steps, (needed + SLACK + MISSING_BITS) // self._step_bits + 1)
         for steps in dict.fromkeys((few, self._steps)):
             numerators, modulus = self._numerators(denominator, steps)
             factor = _complete(numerators, modulus, bits + SLACK)
@@ -246,7 +258,7 @@ class _Solution:
         return None
 
     def _numerators(self, denominator: int, steps: int) -> tuple[list[int], int]:
-        """D x modulo P**steps, centred, for every entry; and P**steps."""
+        """D x modulo P**steps, centred, for every entry, column by column; and P**steps."""
         base = gmpy2.mpz(self._base)
         modulus = base**steps
         weights, weight = [], denominator % modulus
@@ -287,4 +299,4 @@ def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, ...
         numerators = [n // divisor for n in numerators]
     found = np.empty(len(numerators), object)
     found[:] = numerators
-    return found.reshape(shape), denominator // divisor
+    return np.ascontiguousarray(found.reshape(shape[::-1]).T), denominator // divisor

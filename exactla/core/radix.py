@@ -14,7 +14,7 @@ PIECE = 16
 DEPTH = 1 << 20
 """Products of two pieces that may be summed: 2**32 * 2**20 < 2**53."""
 
-ENTRIES = 1 << 22
+ENTRIES = 1 << 20
 """Pieces of sums that are made at a time."""
 
 
@@ -63,8 +63,7 @@ def integers_of(sums: NDArray[Any]) -> list[int]:
         low[place] = carry & 0xFFFF
         carry >>= PIECE
     octets = np.concatenate([np.ascontiguousarray(low.T).view(np.uint8), carry[:, None].view(np.uint8)], axis=1)
-    width, text = octets.shape[1], octets.tobytes()
-    return [int.from_bytes(text[i : i + width], "little", signed=True) for i in range(0, len(text), width)]
+    return [int.from_bytes(row.data, "little", signed=True) for row in octets]
 
 
 def _table(weights: Sequence[int], pieces: int) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ class Spoilt:
         digits, residual = self.inner.lift(residual, steps)
         if 0 <= self.left < steps:
             digits = digits.copy()
-            digits[self.left, 5, 0, 0] ^= 1
+            digits[self.left, 0, 5, 0] ^= 1
         self.left -= steps
         return digits, residual
 

@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from math import gcd
 
 import numpy as np
@@ -61,7 +61,7 @@ class NativeLifting:
         other = disjoint_base(self.base, bits)
         limbs = None if other is None else tables.crt(other, 1).limbs
         if other is None or limbs is None or limbs > MOST_LIMBS:
-            return self._host().lift(residual, steps)
+            return self._host.lift(residual, steps)
         return self._lift(residual, steps, other, limbs)
 
     def _lift(self, residual: Array, steps: int, other: ResidueBase, limbs: int) -> tuple[Array, Array]:
@@ -98,8 +98,9 @@ class NativeLifting:
             library.pointer(digits),
         )
         self._native.call("lift", ctypes.byref(job), I64(0))
-        return digits.view(np.uint16).swapaxes(1, 2), mp.from_words(words).T
+        return digits.view(np.uint16), mp.from_words(words).T
 
+    @cached_property
     def _host(self) -> Lifting:
         """The reference on the same inverses, for residuals that are too wide for residues of one byte."""
         size = len(self._matrix)

@@ -33,8 +33,8 @@ from exactla_backends.device.planes import (
     padded,
 )
 from exactla_backends.device.results import FEW, ROOM, DeviceResults
+from exactla_backends.device.systems import BorrowedSystems
 from exactla_backends.kernels import tables
-from exactla_backends.numpy.lifting import HostSystems
 
 INTERVAL_BITS, PIECES, CLASSES = 4, 7, 7
 """Bits that pieces of intervals have beside their operands', on the way; and how many kinds of pieces there are."""
@@ -46,11 +46,8 @@ SCAN_STEP = 4096
 """Entries of a row that so many work items, at most, scan together."""
 
 
-class DeviceBackend(DeviceResults, HostSystems):
-    """The verbs of `exactla.backend.Backend`, each with its postcondition there, in terms of a device.
-
-    The verbs for systems are those of the NumPy backend, on the host: kernels of their own are still to come.
-    """
+class DeviceBackend(DeviceResults, BorrowedSystems):
+    """The verbs of `exactla.backend.Backend`, each with its postcondition there, in terms of a device."""
 
     leading_bits = 172
     settled_bits = 0

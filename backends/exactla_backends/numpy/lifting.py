@@ -83,12 +83,13 @@ class HostLifting:
     def lift(self, residual: Array, steps: int) -> tuple[Array, Array]:
         product = self.base.product
         pieces = 2 * (product.bit_length() // (2 * PIECE) + 1)
-        digits = np.empty((steps, *residual.shape, pieces), np.uint16)
+        digits = np.empty((steps, *residual.shape[::-1], pieces), np.uint16)
         for step in range(steps):
             limbs = rns.to_limbs(self._digit(residual).reshape(len(self.base.moduli), -1), self.base)
             octets = mp.octets(limbs, PIECE * pieces // 8)
-            digits[step] = octets.view("<u2").reshape(digits.shape[1:])
-            residual = self._next(residual, digits[step])
+            digit = octets.view("<u2").reshape(*residual.shape, pieces)
+            digits[step] = digit.swapaxes(0, 1)
+            residual = self._next(residual, digit)
         return digits, residual
 
     def _digit(self, residual: Array) -> Ints:

@@ -37,10 +37,11 @@ def from_decoded(decoded: Decoded, shift: Ints, count: int) -> Ints:
 def from_integers(values: NDArray[np.object_]) -> tuple[Ints, int]:
     """Signed digits [L, ...] of Python integers, and a bound on the bits of their magnitudes."""
     flat = [int(v) for v in values.ravel()]
-    bits = max((abs(v).bit_length() for v in flat), default=0)
+    magnitudes = list(map(abs, flat))
+    bits = max(map(int.bit_length, magnitudes), default=0)
     count = count_for(bits)
     width = count * BITS // 8
-    digits = np.frombuffer(b"".join(abs(v).to_bytes(width, "little") for v in flat), np.uint8)
+    digits = np.frombuffer(b"".join([v.to_bytes(width, "little") for v in magnitudes]), np.uint8)
     octets = digits.reshape(len(flat), count, BITS // 8).astype(np.int64)
     sign = np.array([-1 if v < 0 else 1 for v in flat], np.int64)
     limbs = (octets @ np.array([1 << 8 * i for i in range(BITS // 8)], np.int64)) * sign[:, None]

@@ -1,4 +1,4 @@
-"""Inverses and echelon forms modulo a prime, in float64 whose sums stay exact: blocked, so that BLAS does the work.
+"""Inverses and largest minors modulo a prime, in float64 whose sums stay exact: blocked, so that BLAS does the work.
 
 Residues are centred, so an inner product of n of them is at most n (p/2)**2, which has to stay below 2**53.
 """
@@ -13,7 +13,9 @@ from exactla_backends.numpy.encodings import Ints
 
 Residues = NDArray[np.float64]
 
-BLOCK = 32
+BLOCK, NARROW = 32, 16
+"""Pivots of a block of an inverse, and columns that are eliminated one by one."""
+
 _EXACT = 1 << 53
 
 
@@ -106,35 +108,41 @@ def _pivot_panel(panel: Ints, start: int, order: Ints, matrix: Residues, prime: 
 
 def largest_minor(matrix: Residues, prime: int) -> Minor:
     """A largest minor that is not 0 modulo a prime, with the first columns that have one; the matrix is overwritten."""
-    rows, width = matrix.shape
-    order = np.arange(rows)
-    columns: list[int] = []
-    value = 1
-    for start in range(0, width, BLOCK):
-        done = len(columns)
-        if done == rows:
-            break
-        panel = matrix[done:, start : start + BLOCK].T.astype(np.int64)
-        lower, found, factor = _eliminate_panel(panel, order[done:], matrix[done:], prime)
-        columns += [start + k for k in found]
-        value = value * factor % prime
-        if not found or start + BLOCK >= width:
-            continue
-        rank = len(found)
-        rest = matrix[done:, start + BLOCK :]
-        upper = _substituted(lower[:rank], rest[:rank], prime)
-        rest[:rank] = upper
-        rest[rank:] = centred(rest[rank:] - product(lower[rank:], upper, prime), prime)
+    order = np.arange(len(matrix))
+    _, columns, value = _eliminate(matrix, [order], prime)
     return Minor(tuple(int(i) for i in order[: len(columns)]), tuple(columns), value)
 
 
-def _eliminate_panel(panel: Ints, order: Ints, matrix: Residues, prime: int) -> tuple[Residues, list[int], int]:
-    """Multipliers [rows, pivots], with ones for pivots; which columns of the panel, held transposed, have a pivot; and
-    the product of these.
+def _eliminate(matrix: Residues, others: list[NDArray[Any]], prime: int) -> tuple[Residues, list[int], int]:
+    """Multipliers [rows, rank] with unit lower triangle, which columns have a pivot, and the product of the pivots.
+
+    Rows are exchanged in the other arrays too. The left half of the columns first, then what it leaves of the right.
     """
-    factor = 1
-    lower = np.zeros((panel.shape[1], min(panel.shape)), np.float64)
+    rows, width = matrix.shape
+    if width <= NARROW:
+        return _eliminate_narrow(matrix, others, prime)
+    half = width // 2
+    right = matrix[:, half:]
+    lower, found, factor = _eliminate(matrix[:, :half], [right, *others], prime)
+    rank = len(found)
+    if rank == rows:
+        return lower, found, factor
+    upper = _substituted(lower[:rank], right[:rank], prime)
+    rest = centred(right[rank:] - product(lower[rank:], upper, prime), prime)
+    below, more, further = _eliminate(rest, [lower[rank:], *(x[rank:] for x in others)], prime)
+    joined = np.zeros((rows, rank + len(more)))
+    joined[:, :rank] = lower
+    joined[rank:, rank:] = below
+    return joined, found + [half + k for k in more], factor * further % prime
+
+
+def _eliminate_narrow(matrix: Residues, others: list[NDArray[Any]], prime: int) -> tuple[Residues, list[int], int]:
+    """The same, column by column."""
+    panel = matrix.T.astype(np.int64)
+    rows = len(matrix)
+    lower = np.zeros((rows, min(matrix.shape)))
     found: list[int] = []
+    factor = 1
     for k in range(len(panel)):
         row = len(found)
         candidates = np.flatnonzero(panel[k, row:])
@@ -142,7 +150,7 @@ def _eliminate_panel(panel: Ints, order: Ints, matrix: Residues, prime: int) -> 
             continue
         other = row + int(candidates[0])
         if other != row:
-            for x in (matrix, order, lower):
+            for x in (lower, *others):
                 x[[row, other]] = x[[other, row]]
             panel[:, [row, other]] = panel[:, [other, row]]
         pivot = int(panel[k, row])
@@ -156,14 +164,17 @@ def _eliminate_panel(panel: Ints, order: Ints, matrix: Residues, prime: int) -> 
         multipliers[row] = 1
         lower[:, row] = multipliers
         found.append(k)
-        if len(found) == panel.shape[1]:
+        if len(found) == rows:
             break
     return lower[:, : len(found)], found, factor
 
 
 def _substituted(lower: Residues, rows: Residues, prime: int) -> Residues:
-    """lower**-1 @ rows for a unit lower triangular matrix of a block's size."""
-    found = rows.copy()
-    for k in range(1, len(lower)):
-        found[k] = centred(found[k] - product(lower[k : k + 1, :k], found[:k], prime)[0], prime)
-    return found
+    """lower**-1 @ rows for a unit lower triangular matrix."""
+    size = len(lower)
+    if size < 2:
+        return rows.copy()
+    half = size // 2
+    first = _substituted(lower[:half, :half], rows[:half], prime)
+    rest = centred(rows[half:] - product(lower[half:, :half], first, prime), prime)
+    return np.concatenate([first, _substituted(lower[half:, half:], rest, prime)])

@@ -195,8 +195,8 @@ def asked(monkeypatch, device):
     """What `direct` was asked and answered."""
     true, seen = device.backend.direct, []
 
-    def noting(*args):
-        seen.append(true(*args))
+    def noting(*args, **options):
+        seen.append(true(*args, **options))
         return seen[-1]
 
     monkeypatch.setattr(device.backend, "direct", noting)

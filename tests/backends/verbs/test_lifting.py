@@ -23,12 +23,12 @@ def value(pieces):
 def assert_lifts(found, matrix, residual, steps):
     digits, rest = found.lift(residual, steps)
     assert digits.dtype == np.uint16
-    assert digits.shape[:3] == (steps, *residual.shape)
+    assert digits.shape[:3] == (steps, *residual.shape[::-1])
     product = found.base.product
     x = np.zeros(residual.shape, object)
     for i, digit in enumerate(digits):
         for place in np.ndindex(residual.shape):
-            entry = value(digit[place])
+            entry = value(digit[place[::-1]])
             assert abs(entry) < product
             x[place] += entry * product**i
     assert (matrix.astype(object) @ x + rest.astype(object) * product**steps == residual).all()

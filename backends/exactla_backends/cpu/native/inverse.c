@@ -21,7 +21,7 @@ enum {
     PANEL = 32,  /* columns that are transformed one by one */
     BLOCK = 256, /* columns whose transform reaches the rest of the matrix at once */
     TILE = 256,
-    WORTH_A_THREAD = 1 << 15
+    WORTH_A_THREAD = 1 << 23
 };
 
 static int64_t minimum(int64_t a, int64_t b) {
@@ -51,7 +51,8 @@ typedef struct {
 } workspace;
 
 static int workspace_new(workspace *w, const xl_instructions *set, const xl_inversion *inversion) {
-    const int64_t lanes = padded(inversion->size, XL_MATRIX_ALIGNMENT), bytes = lanes * BLOCK;
+    /* columns that are powers of two apart would share a few sets of the cache */
+    const int64_t lanes = padded(inversion->size, XL_MATRIX_ALIGNMENT) + XL_MATRIX_ALIGNMENT, bytes = lanes * BLOCK;
     const int64_t scratch = xl_matrix_scratch_bytes(set->matrix, 1, TILE, TILE);
     char *at;
     w->whole = malloc((size_t)(2 * PANEL * lanes + 3 * bytes + TILE * TILE + 16 * lanes + scratch + XL_MATRIX_ALIGNMENT));
@@ -185,7 +186,7 @@ int64_t xl_native_invert(const xl_instructions *set, const xl_inversion *inversi
                          int64_t threads) {
     const int64_t size = inversion->size, plane = size * inversion->depth;
     const int64_t available = threads > 0 ? threads : omp_get_max_threads();
-    const int team = size * size * inversion->moduli < WORTH_A_THREAD ? 1 : (int)minimum(available, inversion->moduli);
+    const int team = size * size * size * inversion->moduli < WORTH_A_THREAD ? 1 : (int)minimum(available, inversion->moduli);
     int64_t failed = 0;
     (void)team;
 #pragma omp parallel num_threads(team) if (team > 1)

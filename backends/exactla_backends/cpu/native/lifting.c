@@ -7,6 +7,8 @@
  * operand and the matrix, packed, is the right one, which streams through the matrix unit. */
 #include "native.h"
 
+#include <sched.h>
+
 #ifdef _OPENMP
 #include <omp.h>
 #else
@@ -16,9 +18,15 @@ static int omp_get_max_threads(void) {
 static int omp_get_thread_num(void) {
     return 0;
 }
+static int omp_get_num_threads(void) {
+    return 1;
+}
 #endif
 
-enum { WORTH_A_THREAD = 1 << 19 };
+enum {
+    WORTH_A_THREAD = 1 << 19,
+    PATIENCE = 1 << 12 /* looks at the others before the processor is left to someone else */
+};
 
 static int64_t minimum(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -35,16 +43,33 @@ typedef struct {
     int8_t *residual; /* r modulo the matrix's moduli */
     int64_t *zeros;   /* exponents */
     void *whole;
+    int waiting, meetings; /* threads that wait for the others, and how often all have met */
 } shared;
 
 /* Entries [begin, end) of all vectors, for a thread; begin is a multiple of XL_MATRIX_DEPTH. */
 typedef struct {
     const xl_instructions *set;
     const xl_lifting *lifting;
-    const shared *memory;
+    shared *memory;
     int64_t begin, end;
+    int team; /* threads that share the work */
     char *scratch;
 } share;
+
+/* Returns once all threads have called it. A step takes some ten microseconds: OpenMP's barrier would either sleep, which
+ * takes as long, or never give way to other processes that want the same cores. */
+static void meet(const share *s) {
+    shared *m = s->memory;
+    const int meeting = __atomic_load_n(&m->meetings, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&m->waiting, 1, __ATOMIC_ACQ_REL) == s->team) {
+        __atomic_store_n(&m->waiting, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&m->meetings, meeting + 1, __ATOMIC_RELEASE);
+        return;
+    }
+    for (int looks = 0; __atomic_load_n(&m->meetings, __ATOMIC_ACQUIRE) == meeting; ++looks)
+        if (looks >= PATIENCE)
+            sched_yield();
+}
 
 static const xl_lifting_side *side_of(const xl_lifting *lifting, int which) {
     return which ? &lifting->matrix : &lifting->inverse;
@@ -130,11 +155,11 @@ static int64_t step(const share *s, uint32_t *digits) {
     const xl_lifting *lifting = s->lifting;
     const xl_lifting_side *inverse = &lifting->inverse, *matrix = &lifting->matrix;
     int64_t failed = spread(s, inverse->residues, lifting->residual, matrix->crt->limbs, s->memory->factors[0]);
-#pragma omp barrier
+    meet(s);
     multiply(s, 0);
     failed |= gather(s, s->memory->products[0], inverse->crt, digits);
     failed |= spread(s, matrix->residues, digits, inverse->crt->limbs, s->memory->factors[1]);
-#pragma omp barrier
+    meet(s);
     multiply(s, 1);
     subtract(s);
     return failed | gather(s, s->memory->residual, matrix->crt, lifting->residual);
@@ -156,7 +181,7 @@ int64_t xl_native_lift(const xl_instructions *set, const xl_lifting *lifting, in
     const int64_t work = size * size * lifting->columns * lifting->inverse.moduli;
     const int team = work < WORTH_A_THREAD ? 1 : (int)minimum(available, blocks);
     const int64_t bytes = xl_matrix_scratch_bytes(set->matrix, 1, padded(lifting->columns, 32), padded(size, 32));
-    shared memory;
+    shared memory = {.waiting = 0};
     char *scratch;
     int64_t failed = 0;
     if (!shared_new(&memory, lifting))
@@ -166,9 +191,14 @@ int64_t xl_native_lift(const xl_instructions *set, const xl_lifting *lifting, in
         char *aligned = scratch + (XL_MATRIX_ALIGNMENT - (uintptr_t)scratch % XL_MATRIX_ALIGNMENT);
 #pragma omp parallel num_threads(team) if (team > 1)
         {
-            const int64_t me = team > 1 ? omp_get_thread_num() : 0;
-            const share mine = {set, lifting, &memory, blocks * me / team * XL_MATRIX_DEPTH,
-                                minimum(blocks * (me + 1) / team * XL_MATRIX_DEPTH, size),
+            /* there may be fewer threads than were asked for */
+            const int64_t me = omp_get_thread_num(), all = omp_get_num_threads();
+            const share mine = {set,
+                                lifting,
+                                &memory,
+                                blocks * me / all * XL_MATRIX_DEPTH,
+                                minimum(blocks * (me + 1) / all * XL_MATRIX_DEPTH, size),
+                                (int)all,
                                 aligned + me * padded(bytes, XL_MATRIX_ALIGNMENT)};
             if (run(&mine) < 0) {
 #pragma omp atomic write

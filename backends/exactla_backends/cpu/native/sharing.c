@@ -14,7 +14,7 @@ int64_t xl_threads(int64_t threads) {
 }
 
 int xl_team(int64_t threads, int64_t work, int64_t pieces) {
-    return work < XL_WORTH_A_THREAD ? 1 : (int)maximum(1, minimum(xl_threads(threads), pieces));
+    return work <= XL_WORTH_A_THREAD ? 1 : (int)maximum(1, minimum(xl_threads(threads), pieces));
 }
 
 int64_t xl_for_each(int team, int64_t count, xl_piece piece, const void *job) {

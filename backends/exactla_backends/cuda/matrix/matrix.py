@@ -23,7 +23,7 @@ class CudaMatrix:
 
     engines: tuple[Engine, ...] = (
         Engine("int8", 31, (256, 65280)),
-        Engine("fp16", 24, (256, 65280)),
+        Engine("fp16", 24, (256,)),
         Engine("fp64", 50, (65280,)),
     )
 
