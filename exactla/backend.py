@@ -144,11 +144,17 @@ class Backend(Protocol):
     """A device, as the algorithms see it."""
 
     name: str
-    least_lifting: int  # sides of square systems from which lifting is faster than elimination in Python integers
-    prime_limits: tuple[int, ...]  # upper limits of the primes of a lifting, the preferred one first
     engines: tuple[Engine, ...]  # the preferred one first
     leading_bits: int  # bits of a row that the plan for wide operands keeps, see core.truncation
     settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
+
+    @property
+    def least_lifting(self) -> int:
+        """Sides of square systems from which lifting is faster than elimination in Python integers."""
+
+    @property
+    def prime_limits(self) -> tuple[int, ...]:
+        """Upper limits of the primes of a lifting, the preferred one first."""
 
     # ---- memory ----------------------------------------------------------------------------------------------------
     def scope(self, like: "Source") -> AbstractContextManager[None]:

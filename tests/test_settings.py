@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import exactla as xl
+from exactla import registry
 from tests.test_memory import least_limit
 
 EYE = np.eye(3)
@@ -167,6 +168,8 @@ def test_without_the_check_bytes_are_the_same(backend):
 
 @pytest.mark.parametrize("change", [1e300, 1e-300, np.nan, -np.inf])
 def test_an_operand_that_is_written_to_during_a_call_is_noticed(backend, change):
+    if "cpu" in registry.descriptions()[backend].copies_from:
+        pytest.skip("arrays of the host are copied before the call looks at them")
     rng = np.random.default_rng(4)
     a, b = rng.standard_normal((300, 30)), rng.standard_normal((30, 300))
 

@@ -94,7 +94,7 @@ class CpuBackend(HostMemory, HostSystems):
         limits = library.limits()
         rows, columns = (padded(min(side, limits.tile_side), 32) for side in (tile.rows, tile.columns))
         scratch = self._native.call("scratch", I64(octets), I64(rows), I64(columns))
-        small = tile.pairs * tile.rows * tile.columns * max(tile.depth // 16, 8) < limits.worth_a_thread
+        small = tile.pairs * tile.rows * tile.columns * max(tile.depth // 16, 8) <= limits.worth_a_thread
         each: int = min(limits.tile_bytes, rows * columns * planes) + scratch
         return each if small else each * library.threads()
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from exactla.backend import Backend, IntervalPieces, Operand, Scanned, SpecialPieces
+from exactla.backend import Backend, IntervalPieces, Operand, Scanned, SpecialPieces, Tile
 
 # what these return is for the host, not a buffer
 _FOR_THE_HOST = {
@@ -67,12 +67,12 @@ class Loopback:
 def _wrap(value: Any) -> Any:
     if value is None or isinstance(value, Handle):
         return value
-    if isinstance(value, (tuple, list)):
-        return type(value)(_wrap(item) for item in value)
     if isinstance(value, Operand):
         return value._replace(buffer=_wrap(value.buffer), exponents=_wrap(value.exponents), tops=_wrap(value.tops))
     if isinstance(value, Scanned):
         return value._replace(operands=_wrap(value.operands))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_wrap(item) for item in value)
     if isinstance(value, (IntervalPieces, SpecialPieces)):
         return _map_fields(value, _wrap)
     return Handle(value)
@@ -83,9 +83,11 @@ def _unwrap(value: Any) -> Any:
         return value._content
     if isinstance(value, dict):
         return {name: _unwrap(item) for name, item in value.items()}
+    if isinstance(value, (Operand, Tile)):
+        return type(value)(*map(_unwrap, value))
     if isinstance(value, (tuple, list)):
         return type(value)(_unwrap(item) for item in value)
-    if isinstance(value, (Operand, IntervalPieces, SpecialPieces)):
+    if isinstance(value, (IntervalPieces, SpecialPieces)):
         return _map_fields(value, _unwrap)
     return value
 
