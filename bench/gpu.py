@@ -1,7 +1,6 @@
 """`python -m bench gpu`: products of CuPy arrays beside cuBLAS, and where their time goes, by events of the device.
 
-Whole calls are timed from arrays on the device to arrays on the device. Everything is called twice before the clock
-starts, so that kernels are compiled and the memory pool is warm, and a result is let go before the next sample.
+Whole calls are timed from arrays on the device to arrays on the device, and a result is let go before the next sample.
 """
 
 import shutil
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,9 @@ PARTS = {
 
 BLOCK = 4096
 """Larger operands that the host makes repeat a block of so many rows and columns."""
+
+WARM_UP = 0.5
+"""Seconds of calls before the clock starts: kernels are compiled, and the device is at its full clock."""
 
 SMALL_CALLS, LARGE = 20, 1024
 """Calls that a sample of a small product takes the mean of, and where large ones begin, of which it is one."""
@@ -142,10 +145,12 @@ def _repeated(block: Any, shape: tuple[int, int]) -> Any:
 
 def timed(run: Callable[[], object], calls: int, repeat: int) -> Timing:
     """Seconds a call, between two events of the current stream."""
-    from cupy.cuda import Event, get_elapsed_time
+    from cupy.cuda import Event, get_current_stream, get_elapsed_time
 
-    for _ in range(2):
+    begin = perf_counter()
+    while perf_counter() - begin < WARM_UP:
         run()
+        get_current_stream().synchronize()
     seconds = []
     for _ in range(repeat):
         start, end = Event(), Event()

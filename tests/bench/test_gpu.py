@@ -44,6 +44,11 @@ def device() -> Iterator[Any]:
         yield SimpleNamespace(gpu=found)
 
 
+@pytest.fixture(autouse=True)
+def cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "WARM_UP", 0)
+
+
 def test_cases() -> None:
     found = gpu.cases([1024], ["float64", "float32"], [4096])
     assert [(c.m, c.batch, c.dtype, c.data) for c in found] == [
