@@ -1,5 +1,8 @@
 """Exact and certified linear algebra whose results are the same bytes on every device."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from exactla.digests import BITS_VERSION, digest
 from exactla.errors import (
     BackendUnavailable,
@@ -14,7 +17,6 @@ from exactla.errors import (
 from exactla.intervals import mm_interval, mm_interval_bounds
 from exactla.prepared import Prepared, prepare
 from exactla.products import bmm, bmm_enclose, mm, mm_enclose, mm_enclose_nt, mm_exact, mm_nt
-from exactla.rationals import Rational
 from exactla.registry import backends
 from exactla.results import Enclosure, Info, Rounding
 from exactla.settings import (
@@ -27,19 +29,22 @@ from exactla.settings import (
     threads,
     workspace_limit,
 )
-from exactla.solving import (
-    Factorization,
-    GeneralSolution,
-    det,
-    factor,
-    inv,
-    nullspace,
-    rank,
-    solve,
-    solve_enclose,
-    solve_general,
-)
 from exactla.widths import width_ulps
+
+if TYPE_CHECKING:
+    from exactla.rationals import Rational
+    from exactla.solving import (
+        Factorization,
+        GeneralSolution,
+        det,
+        factor,
+        inv,
+        nullspace,
+        rank,
+        solve,
+        solve_enclose,
+        solve_general,
+    )
 
 __version__ = "0.1.0"
 
@@ -90,3 +95,24 @@ __all__ = [
     "width_ulps",
     "workspace_limit",
 ]
+
+_LATE = {
+    "exactla.rationals": ("Rational",),
+    "exactla.solving": (
+        *("Factorization", "GeneralSolution", "det", "factor", "inv", "nullspace", "rank"),
+        *("solve", "solve_enclose", "solve_general"),
+    ),
+}
+"""Names that need gmpy2, which products do without: they are imported when they are first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LATE.items():
+        if name in names:
+            found = globals()[name] = getattr(importlib.import_module(module), name)
+            return found
+    raise AttributeError(f"module 'exactla' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
