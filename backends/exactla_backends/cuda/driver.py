@@ -21,11 +21,13 @@ _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _OPTIONS = ("-std=c++17", "-default-device", "-lineinfo", "-diag-suppress=177")
 
 
+MAP_ALIGNMENT = 64
+
+
 class TensorMap(ctypes.Structure):
     """CUtensorMap: how the copy engine finds a tile of a tensor."""
 
     _fields_ = (("words", ctypes.c_uint64 * 16),)
-    _align_ = 64
 
 
 def architecture(device: int) -> tuple[int, int]:
@@ -94,7 +96,9 @@ def tensor_map(address: int, sizes: Sequence[int], strides: Sequence[int], box: 
 
     A tile that reaches past the tensor is filled with zeros; its rows of 128 octets are swizzled in shared memory.
     """
-    result = TensorMap()
+    # the driver asks for maps at multiples of 64 bytes, and ctypes gives 16
+    storage = (ctypes.c_char * (ctypes.sizeof(TensorMap) + MAP_ALIGNMENT - 1))()
+    result = TensorMap.from_buffer(storage, -ctypes.addressof(storage) % MAP_ALIGNMENT)
     rank = len(sizes)
     status = _encode_tiled()(
         ctypes.byref(result),
