@@ -68,10 +68,10 @@ class WorkspaceError(ExactlaError, MemoryError):
         Bytes.
     """
 
-    def __init__(self, needed: int, allowed: int) -> None:
+    def __init__(self, needed: int, allowed: int, work: str = "the smallest block of this product") -> None:
         self.needed = needed
         self.allowed = allowed
         super().__init__(
-            f"the smallest block of this product needs {needed:,} bytes of workspace and {allowed:,} are allowed; "
+            f"{work} needs {needed:,} bytes of workspace and {allowed:,} are allowed; "
             "raise the limit with exactla.workspace_limit(...)"
         )

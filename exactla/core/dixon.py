@@ -11,8 +11,8 @@ which may be far below Hadamard's bound.
 """
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,14 +22,13 @@ from numpy.typing import NDArray
 
 from exactla.backend import Backend, Lifting
 from exactla.core.bounds import Bounds, hadamard
-from exactla.core.divisors import common_divisor
+from exactla.core.conditions import Conditions
+from exactla.core.divisors import centred, lowest_terms
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
-from exactla.core.radix import integers_of, signed_pieces, weighted_sums
+from exactla.core.radix import integers_of, signed_pieces, sum_bytes, weighted_sums
 from exactla.core.reconstruction import rational, small_denominator
 from exactla.core.scaling import Integers, largest
-
-Progress = Callable[[int, int], object]
 
 MARGIN = 48
 """Bits by which a pair of numbers has to fall short of its modulus to be taken for the solution."""
@@ -53,7 +52,10 @@ WORK = 1 << 28
 """Entries of a matrix, times right-hand sides over 16, that one call of a lift goes over: it cannot be interrupted."""
 
 DIGIT_BYTES = 1 << 28
-"""Digits that are kept at a time; more right-hand sides are solved in groups."""
+"""Digits that are kept at a time, or fewer where memory is short; more right-hand sides are solved in groups."""
+
+DIGIT_COPIES = 4
+"""Bytes that a byte of digits takes while numerators are made of it: copies, sums, and the numerators themselves."""
 
 BATCHES = 2
 """Batches of primes of one size that are tried."""
@@ -66,16 +68,20 @@ class NotFound(Exception):
     """The primes that were tried divide the determinant: it may be 0."""
 
 
-def find_lifting(backend: Backend, matrix: Integers) -> Lifting:
+def find_lifting(backend: Backend, matrix: Integers, conditions: Conditions) -> Lifting:
     """A lifting modulo primes that do not divide the determinant.
 
     Raises
     ------
+    WorkspaceError
+        It does not fit the memory that may be taken.
     NotFound
         All primes of a batch divide the determinant, or nearly all of several batches.
     """
     for limit in backend.prime_limits:
         count = backend.prime_count(len(matrix), limit)
+        needed = lifting_bytes(backend, matrix, count) + digit_bytes(len(matrix), rough_bound(matrix))
+        conditions.require(backend, needed, f"solving a system of {len(matrix):,} unknowns")
         for batch in range(BATCHES):
             primes = primes_below(limit, count, batch * count)
             if len(primes) < 2:
@@ -88,19 +94,39 @@ def find_lifting(backend: Backend, matrix: Integers) -> Lifting:
     raise NotFound
 
 
+def lifting_bytes(backend: Backend, matrix: Integers, count: int) -> int:
+    """Workspace of a lifting modulo so many primes, and of the sums that numerators are."""
+    size = len(matrix)
+    return backend.lifting_bytes(size, count) + sum_bytes(rough_bound(matrix), size)
+
+
+def rough_bound(matrix: Integers) -> int:
+    """A bound on the bits of the determinant, from the largest entry alone."""
+    size = len(matrix)
+    return size * ((size * largest(matrix) ** 2).bit_length() + 1) // 2
+
+
+def digit_bytes(size: int, bits: int) -> int:
+    """Memory for a right-hand side whose numerators and denominators have up to so many bits."""
+    return DIGIT_COPIES * size * bits // 4 + 1
+
+
 @dataclass
 class InverseMatrix:
     """A nonsingular integer matrix that is ready to solve systems; what it learns of the denominator it keeps.
 
     Attributes
     ----------
+    room : int
+        Bytes for the digits of right-hand sides.
     denominator : int
         The least common multiple of the denominators of the solutions so far; it divides the last invariant factor.
     """
 
     matrix: Integers
     lifting: Lifting
-    progress: Progress | None = None
+    conditions: Conditions = field(default_factory=Conditions)
+    room: int = DIGIT_COPIES * DIGIT_BYTES
     denominator: int = 1
 
     @property
@@ -110,8 +136,8 @@ class InverseMatrix:
 
     @cached_property
     def rough_bound(self) -> int:
-        """A bound on the bits of the determinant, from the largest entry alone."""
-        return self.size * ((self.size * largest(self.matrix) ** 2).bit_length() + 1) // 2
+        """See the function."""
+        return rough_bound(self.matrix)
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -137,8 +163,8 @@ class InverseMatrix:
 
     def _group(self, columns: int) -> int:
         """Right-hand sides that are solved at a time."""
-        digit_bytes = max(self.size * self.rough_bound // 4, 1)
-        return max(1, min(columns, DIGIT_BYTES // digit_bytes))
+        room = min(self.room, DIGIT_COPIES * DIGIT_BYTES)
+        return max(1, min(columns, room // digit_bytes(self.size, self.rough_bound)))
 
 
 class _Solution:
@@ -155,7 +181,7 @@ class _Solution:
         # fixed: an answer never depends on them, since each is certified
         self._weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size).astype(np.float64)
         self._digits: list[NDArray[np.uint16]] = []
-        self._combined: list[int] = []
+        self._combined: list[Any] = []
         self._steps = 0
 
     def run(self, start: int, columns: int) -> tuple[NDArray[np.object_], int]:
@@ -164,9 +190,8 @@ class _Solution:
             return np.full(self._shape, 0, object), 1
         for goal in self._tests():
             for _ in self._lift_to(goal):
-                if self._inverse.progress is not None:
-                    share = (start + self._shape[1] * min(self._steps / self._rough_steps, 1)) / columns
-                    self._inverse.progress(int(1000 * share), 1000)
+                share = (start + self._shape[1] * min(self._steps / self._rough_steps, 1)) / columns
+                self._inverse.conditions.report(int(1000 * share), 1000)
             found = self._attempt()
             if found is not None:
                 return found
@@ -214,7 +239,7 @@ class _Solution:
 
     def _combination(self) -> Any:
         """A random combination of the components, modulo P**steps."""
-        digits = [gmpy2.mpz(d) for d in self._combined]
+        digits = self._combined.copy()
         base = gmpy2.mpz(self._base)
         while len(digits) > 1:
             if len(digits) % 2:
@@ -254,22 +279,21 @@ class _Solution:
             if factor is None:
                 continue
             if 2 * (self._a * max(map(abs, numerators)) + denominator * factor * self._b) < modulus:
-                return _lowest_terms(numerators, denominator * factor, self._shape)
+                return lowest_terms(numerators, denominator * factor, self._shape)
         return None
 
-    def _numerators(self, denominator: int, steps: int) -> tuple[list[int], int]:
+    def _numerators(self, denominator: int, steps: int) -> tuple[list[Any], Any]:
         """D x modulo P**steps, centred, for every entry, column by column; and P**steps."""
         base = gmpy2.mpz(self._base)
         modulus = base**steps
         weights, weight = [], denominator % modulus
         for _ in range(steps):
-            weights.append(int(weight))
+            weights.append(weight)
             weight = weight * base % modulus
-        whole = int(modulus)
-        return [centred(s, whole) for s in weighted_sums(self._digits, weights)], whole
+        return [centred(s, modulus) for s in weighted_sums(self._digits, weights)], modulus
 
 
-def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
+def _complete(numerators: list[Any], modulus: Any, bits: int) -> int | None:
     """Multiply numerators by the factors of the denominator that are still missing, until all have so many bits.
 
     A random combination misses a prime q of the denominator with probability 1 / q, and its powers likewise. Returns
@@ -285,18 +309,3 @@ def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
             return None
         total *= factor
         numerators[:] = [centred(n * factor, modulus) for n in numerators]
-
-
-def centred(value: Any, modulus: Any) -> Any:
-    """The residue of least magnitude."""
-    residue = value % modulus
-    return residue - modulus if 2 * residue > modulus else residue
-
-
-def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, ...]) -> tuple[NDArray[np.object_], int]:
-    divisor = common_divisor(numerators, denominator)
-    if divisor != 1:
-        numerators = [n // divisor for n in numerators]
-    found = np.empty(len(numerators), object)
-    found[:] = numerators
-    return np.ascontiguousarray(found.reshape(shape[::-1]).T), denominator // divisor

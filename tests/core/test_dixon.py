@@ -6,6 +6,7 @@ import pytest
 import exactla as xl
 from exactla import registry
 from exactla.backend import Lifting
+from exactla.core.conditions import Conditions
 from exactla.core.dixon import InverseMatrix, NotFound, find_lifting
 from exactla.core.elimination import echelon
 
@@ -23,7 +24,7 @@ def solved(lifting, a, b):
 
 def test_the_solution(backend, system):
     a, b, expected, denominator = system
-    numerators, found = solved(find_lifting(registry.load(backend), a), a, b)
+    numerators, found = solved(find_lifting(registry.load(backend), a, Conditions()), a, b)
     assert (numerators * denominator == np.array(expected, object) * found).all()
 
 
@@ -47,7 +48,7 @@ class Spoilt:
 def test_a_wrong_digit_is_found_out(system, step):
     """A negative control of these tests: the certificate takes the digits for right, the equations do not."""
     a, b, *_ = system
-    numerators, denominator = solved(Spoilt(find_lifting(registry.load("numpy"), a), step), a, b)
+    numerators, denominator = solved(Spoilt(find_lifting(registry.load("numpy"), a, Conditions()), step), a, b)
     wrong = a.astype(object) @ numerators != b.astype(object) * np.array(denominator, object)
     assert wrong[:, 0].any()
     assert not wrong[:, 1].any()
@@ -56,7 +57,9 @@ def test_a_wrong_digit_is_found_out(system, step):
 def test_small_solutions_stop_early(system):
     a, _, *_ = system
     seen = []
-    inverse = InverseMatrix(a, find_lifting(registry.load("numpy"), a), lambda done, total: seen.append(done))
+    inverse = InverseMatrix(
+        a, find_lifting(registry.load("numpy"), a, Conditions()), Conditions(lambda done, total: seen.append(done))
+    )
     numerators, denominator = inverse.solve(a @ np.full((24, 1), 3))
     assert (numerators.ravel().tolist(), denominator) == ([3] * 24, 1)
     assert seen[-1] < 500
@@ -65,7 +68,9 @@ def test_small_solutions_stop_early(system):
 def test_later_right_sides_take_about_half(rng):
     a = rng.integers(-(1 << 23), 1 << 23, (130, 130))
     seen = []
-    inverse = InverseMatrix(a, find_lifting(registry.load("numpy"), a), lambda done, total: seen.append(done))
+    inverse = InverseMatrix(
+        a, find_lifting(registry.load("numpy"), a, Conditions()), Conditions(lambda done, total: seen.append(done))
+    )
     inverse.solve(a[:, :1] * 0 + 1)
     first = seen[-1]
     inverse.solve(rng.integers(-99, 99, (130, 1)))
@@ -82,4 +87,4 @@ def test_right_sides_are_solved_in_groups(rng, monkeypatch):
 
 def test_singular_matrices_have_no_lifting(backend):
     with pytest.raises(NotFound):
-        find_lifting(registry.load(backend), np.ones((50, 50), np.int64))
+        find_lifting(registry.load(backend), np.ones((50, 50), np.int64), Conditions())

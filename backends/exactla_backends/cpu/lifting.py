@@ -24,6 +24,9 @@ PRIME_LIMIT, LEAST_PRIME = 256, 101
 MOST_LIMBS = 16
 """Limbs of integers that residues of one byte are made from, XL_CHUNK_LIMBS."""
 
+OTHER_MODULI = 8
+"""Moduli beside the primes that residuals take, where entries are of one word."""
+
 INTERRUPTIBLE = 1 << 33
 """Multiplications of inverses in one call, which cannot be interrupted."""
 

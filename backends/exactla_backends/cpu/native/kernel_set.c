@@ -18,4 +18,7 @@ const xl_kernel_set XL_ENTRY(kernel_set) = {
     .pivot_panel = XL_ENTRY(pivot_panel),
     .add_residues = XL_ENTRY(add_residues),
     .scaled_difference = XL_ENTRY(scaled_difference),
+    .eliminate = XL_ENTRY(eliminate),
+    .substitute = XL_ENTRY(substitute),
+    .load_words = XL_ENTRY(load_words),
 };

@@ -137,6 +137,24 @@ int64_t xl_native_check(const xl_instructions *set);
 
 /* ---- systems ---- */
 
+/* An integer matrix, and more columns beside it, modulo primes. */
+typedef struct {
+    const int64_t *matrix; /* [rows][columns] */
+    const int64_t *right;  /* [rows][more] */
+    int64_t rows, columns, more;
+    const int64_t *primes; /* odd, below 2**28 */
+    int64_t moduli;
+    int64_t *minors, *ranks; /* [moduli] */
+    int64_t *orders;         /* [moduli][rows] */
+    int64_t *pivots;         /* [moduli][columns], the first `rank` of which are written */
+    int64_t *determinants;   /* null, or for a square matrix [moduli], with */
+    uint32_t *numerators;    /* [moduli][more][columns] */
+} xl_modular_systems;
+
+/* Ensures: for each prime the largest minor as xl_host.h's `eliminate` finds it; and the determinant, and it times the
+ * solution for each column of `right`, which is 0 where the determinant is. */
+int64_t xl_native_eliminate(const xl_instructions *set, const xl_modular_systems *systems, int64_t threads);
+
 /* Square matrices modulo primes, each in place. */
 typedef struct {
     int8_t *planes; /* [moduli][size][depth]: depth at least size, and zeros past it */
