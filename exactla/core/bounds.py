@@ -41,7 +41,10 @@ def hadamard(matrix: Integers) -> Bounds:
 
 def squares(matrix: Integers, axis: int) -> list[int]:
     """Sums of squares along an axis."""
-    if matrix.dtype != np.int64 or largest(matrix) >= _HALVES:
+    most = largest(matrix)
+    if most**2 * max(matrix.shape) < 1 << 63:
+        return [int(s) for s in (matrix * matrix).sum(axis=axis)]
+    if matrix.dtype != np.int64 or most >= _HALVES:
         wide = matrix.astype(object)
         return [int(s) for s in (wide * wide).sum(axis=axis)]
     square = (matrix * matrix).view(np.uint64)

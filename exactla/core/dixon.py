@@ -78,9 +78,10 @@ def find_lifting(backend: Backend, matrix: Integers, conditions: Conditions) -> 
     NotFound
         All primes of a batch divide the determinant, or nearly all of several batches.
     """
+    bits = rough_bound(matrix)
     for limit in backend.prime_limits:
         count = backend.prime_count(len(matrix), limit)
-        needed = lifting_bytes(backend, matrix, count) + digit_bytes(len(matrix), rough_bound(matrix))
+        needed = lifting_bytes(backend, len(matrix), count, bits) + digit_bytes(len(matrix), bits)
         conditions.require(backend, needed, f"solving a system of {len(matrix):,} unknowns")
         for batch in range(BATCHES):
             primes = primes_below(limit, count, batch * count)
@@ -94,10 +95,9 @@ def find_lifting(backend: Backend, matrix: Integers, conditions: Conditions) -> 
     raise NotFound
 
 
-def lifting_bytes(backend: Backend, matrix: Integers, count: int) -> int:
-    """Workspace of a lifting modulo so many primes, and of the sums that numerators are."""
-    size = len(matrix)
-    return backend.lifting_bytes(size, count) + sum_bytes(rough_bound(matrix), size)
+def lifting_bytes(backend: Backend, size: int, count: int, bits: int) -> int:
+    """Workspace of a lifting modulo so many primes, and of the sums that numerators of so many bits are."""
+    return backend.lifting_bytes(size, count) + sum_bytes(bits, size)
 
 
 def rough_bound(matrix: Integers) -> int:
@@ -133,6 +133,11 @@ class InverseMatrix:
     def size(self) -> int:
         """Number of unknowns."""
         return len(self.matrix)
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest entry in magnitude."""
+        return largest(self.matrix)
 
     @cached_property
     def rough_bound(self) -> int:
@@ -176,7 +181,7 @@ class _Solution:
         self._base: int = inverse.lifting.base.product
         self._step_bits = self._base.bit_length() - 1
         self._b = largest(right_side)
-        self._a: int = inverse.size * largest(inverse.matrix)
+        self._a: int = inverse.size * inverse.largest
         self._shape = right_side.shape
         # fixed: an answer never depends on them, since each is certified
         self._weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size).astype(np.float64)

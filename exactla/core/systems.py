@@ -18,7 +18,7 @@ from exactla.core.conditions import Conditions
 from exactla.core.cramer import cramer
 from exactla.core.determinants import determinant_of as lifted_determinant
 from exactla.core.divisors import lowest_terms
-from exactla.core.dixon import InverseMatrix, NotFound, find_lifting, lifting_bytes
+from exactla.core.dixon import InverseMatrix, NotFound, find_lifting, lifting_bytes, rough_bound
 from exactla.core.elimination import Factors, echelon, factors
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
@@ -29,6 +29,9 @@ RANK_PRIMES = 1 << 22
 
 MINOR_BYTES = 40
 """Workspace of a minor, for each entry."""
+
+LEAST_MODULAR = 8
+"""Sides of matrices from which Cramer's rule modulo primes is faster than elimination in integers."""
 
 LEAST_LONG = 16
 """Sides of matrices of longer entries than int64, from which lifting is faster than elimination in integers."""
@@ -111,12 +114,13 @@ def inverse_of(backend: Backend, matrix: Integers, conditions: Conditions) -> In
 
 
 def _inverse_matrix(backend: Backend, matrix: Integers, lifting: Lifting, conditions: Conditions) -> InverseMatrix:
-    room = conditions.workspace(backend) - lifting_bytes(backend, matrix, len(lifting.base.moduli))
+    used = lifting_bytes(backend, len(matrix), len(lifting.base.moduli), rough_bound(matrix))
+    room = conditions.workspace(backend) - used
     return InverseMatrix(matrix, lifting, conditions, room)
 
 
 def _is_small(backend: Backend, matrix: Integers) -> bool:
-    return matrix.dtype == np.int64 and len(matrix) < backend.least_lifting
+    return matrix.dtype == np.int64 and LEAST_MODULAR <= len(matrix) < backend.least_lifting
 
 
 def _inverse_by_minors(backend: Backend, matrix: Integers, conditions: Conditions) -> Inverse | None:

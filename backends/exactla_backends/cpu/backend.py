@@ -57,7 +57,7 @@ class CpuBackend(HostMemory, HostSystems):
 
     name = "cpu"
     leading_bits = 172
-    least_lifting = 16
+    least_lifting = 64
     prime_limits: tuple[int, ...] = (PRIME_LIMIT, 1 << 22)
     engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
 
@@ -262,7 +262,8 @@ class CpuBackend(HostMemory, HostSystems):
     def prime_count(self, size: int, limit: int) -> int:
         if limit != PRIME_LIMIT:
             return super().prime_count(size, limit)
-        return 8 if size < 256 else 12
+        # more of them make fewer steps, and make a short solution wait longer for the inverse
+        return 8 if size < 1536 else 12
 
     def lifting_bytes(self, size: int, count: int) -> int:
         # inverses and what else steps multiply by, packed, and the residues that either is made of

@@ -121,7 +121,17 @@ ModularSystems = _structure(
     determinants=Pointer,
     numerators=Pointer,
 )
-Inversion = _structure("Inversion", planes=Pointer, moduli=I64, size=I64, depth=I64, constants=Pointer)
+Inversion = _structure(
+    "Inversion",
+    planes=Pointer,
+    moduli=I64,
+    size=I64,
+    depth=I64,
+    constants=Pointer,
+    begin=I64,
+    end=I64,
+    exchanged=Pointer,
+)
 LiftingSide = _structure("LiftingSide", packed=Pointer, constants=Pointer, moduli=I64, residues=Pointer, crt=Pointer)
 Lifting = _structure(
     "Lifting",

@@ -160,9 +160,14 @@ typedef struct {
     int8_t *planes; /* [moduli][size][depth]: depth at least size, and zeros past it */
     int64_t moduli, size, depth;
     const xl_matrix_modulus8 *constants; /* of primes above 100 */
+    int64_t begin, end; /* the columns that a call transforms: begin is a multiple of XL_INVERSION_BLOCK, and so is end */
+    int64_t *exchanged; /* [moduli][size], kept from call to call */
 } xl_inversion;
 
-/* Ensures: planes of the inverse modulo each prime, and determinants[p]; where that is 0, the plane is not defined. */
+enum { XL_INVERSION_BLOCK = 256 };
+
+/* Ensures: after calls for all columns in turn, planes of the inverse modulo each prime, and determinants[p], which are 1
+ * at the beginning; where that is 0, the plane is not defined. `end` may be the size, too. */
 int64_t xl_native_invert(const xl_instructions *set, const xl_inversion *inversion, int64_t *determinants,
                          int64_t threads);
 
