@@ -244,7 +244,7 @@ class Backend(Protocol):
     ) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
         """D = det A as int64 [P] and D A**-1 b as uint32 [P, c, n], both modulo odd primes below 2**28.
 
-        A and b are small and on the host, int64 [n, n] and [n, c]; where D is 0 modulo a prime, so are the numerators.
+        A and b are small and on the host, int64 [n, n] and [n, c]. Where D is 0 modulo a prime, numerators say nothing.
         """
 
     def prime_count(self, size: int, limit: int) -> int:

@@ -72,7 +72,7 @@ def reduced_determinant_bits(matrix: Integers) -> int:
         product += np.abs(weights).sum(axis=0)
     cut = max(0, largest(product).bit_length() - _SQUARED_BITS)
     norms = squares((product >> cut) + (cut > 0), 0)
-    return _root_bits(norms) + size * (cut + dropped - scale)
+    return max(0, _root_bits(norms) + size * (cut + dropped - scale))
 
 
 def _orthogonalising(matrix: NDArray[np.int64], room: int) -> tuple[NDArray[np.int64], int]:

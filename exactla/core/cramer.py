@@ -33,12 +33,21 @@ def cramer(backend: Backend, matrix: Integers, right_side: Integers) -> tuple[li
     bounds = hadamard(matrix)
     bits = max(bounds.determinant, bounds.numerators(len(matrix) * largest(right_side) ** 2))
     primes = primes_below(LIMIT, (bits + 1) // PRIME_BITS + 1)
-    modulus, weights = _chinese(primes)
+    taken = len(primes)
     group = max(1, NUMERATORS // (len(primes) * max(len(matrix), 1)))
     found: list[Any] = []
     determinant = 0
     for start in range(0, max(right_side.shape[1], 1), group):
-        determinants, numerators = backend.cramer(matrix, right_side[:, start : start + group], primes)
+        part = right_side[:, start : start + group]
+        determinants, numerators = backend.cramer(matrix, part, primes)
+        while determinants.any() and not determinants.all():
+            # nothing is known of numerators modulo a prime that divides the determinant
+            kept = [p for p, d in zip(primes, determinants, strict=True) if d]
+            more = primes_below(LIMIT, len(primes) - len(kept), taken)
+            taken += len(more)
+            primes = (*kept, *more)
+            determinants, numerators = backend.cramer(matrix, part, primes)
+        modulus, weights = _chinese(primes)
         determinant = int(centred(sum(map(gmpy2.mul, weights, determinants.tolist())), modulus))
         if not determinant or not numerators.size:
             break
