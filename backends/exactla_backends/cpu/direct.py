@@ -29,11 +29,11 @@ class _Plan(ctypes.Structure):
     _fields_ = (("residues", library.ResidueTable), ("crt", library.CrtTable), ("constants", library.Pointer))
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """What products of the same shapes, formats and roundings share."""
 
     shape: tuple[int, ...]  # of the results of all roundings
-    dtype: Any
+    dtype: Any  # of their encodings
     rest: tuple[int, ...]  # the fields of xl_direct after the number of threads
     owned: list[Array]  # what addresses among them point to
 
@@ -47,7 +47,7 @@ class Direct:
         self._depth, self._limbs = limits.depth, limits.plan_limbs
         self._plans = (ctypes.c_void_p * (limits.plan_bits * limits.plan_limbs))()
         self._plans_address = ctypes.addressof(self._plans)
-        self._form = lru_cache(maxsize=256)(self._make_form)
+        self.form = lru_cache(maxsize=256)(self._form)
         self._owners: dict[int, tuple[_Plan, Any, Any, Any]] = {}
 
     def product(
@@ -57,30 +57,31 @@ class Direct:
         if left.complex or right.complex:
             return None
         names = left.format.name, right.format.name, format.name
-        form = self._form(left.shape, right.shape, transposed, names, tuple(roundings))
+        form = self.form(left.shape, right.shape, transposed, names, tuple(roundings))
         if form is None:
             return None
         results = np.empty(form.shape, form.dtype)
+        code = self.run(left.library.host_encodings(left), right.library.host_encodings(right), results, form)
+        return list(results) if code == 0 else None
+
+    def run(self, left: Array, right: Array, results: Array, form: Form) -> int:
+        """What the last call returned, which is above 0 where there is no plan; see xl_native_direct."""
         # the capsules hold what the addresses of the job point to
-        capsules = (
-            left.library.host_encodings(left).__array_struct__,
-            right.library.host_encodings(right).__array_struct__,
-            results.__array_struct__,
-        )
+        capsules = left.__array_struct__, right.__array_struct__, results.__array_struct__
         job = _JOB.pack(*map(_description, capsules), library.wanted_threads(), *form.rest)
         while (code := self._call(job)) > 0:
             if not self._add_plan(code - 1):
                 break
-        return list(results) if code == 0 else None
+        return code
 
-    def _make_form(
+    def _form(
         self,
         left: tuple[int, ...],
         right: tuple[int, ...],
         transposed: bool,
         formats: tuple[str, str, str],
         roundings: tuple[Rounding, ...],
-    ) -> _Form | None:
+    ) -> Form | None:
         """What products of these shapes, formats and roundings share; None where they are not for here."""
         axes = len(left)
         if axes != len(right) or not 2 <= axes <= 3 or (axes == 3 and left[0] != right[0]) or len(roundings) > 2:
@@ -91,7 +92,7 @@ class Direct:
             return None
         tables_of = [tables.format_table(FLOAT_FORMATS.get(name) or INTEGER_FORMATS[name]) for name in formats]
         codes = [tables.ROUNDINGS[r] for r in roundings]
-        return _Form(
+        return Form(
             shape=(len(roundings), *left[:-1], columns),
             dtype=UNSIGNED[FLOAT_FORMATS[formats[2]].bits // 8],
             rest=(
