@@ -88,6 +88,29 @@ class MemoryPointer:
         ctypes.memmove(address, self.ptr, size)
 
 
+class Runtime:
+    """Functions of CUDA's own; copies of the host's memory are the same in every direction."""
+
+    is_hip = False
+    memcpyDeviceToHost = 2
+
+    @staticmethod
+    def getDevice() -> int:
+        return int(Device.current[-1])
+
+    @staticmethod
+    def getDeviceCount() -> int:
+        return 2
+
+    @staticmethod
+    def memcpyAsync(to: int, source: int, size: int, kind: int, stream: int) -> None:
+        ctypes.memmove(to, source, size)
+
+    @staticmethod
+    def streamSynchronize(stream: int) -> None:
+        Stream.waits += 1
+
+
 def alloc(size: int) -> MemoryPointer:
     """Memory at a multiple of 512, as CuPy's is, full of what is no good for anything."""
     room = np.full(size + 512, 0xA5, np.uint8)
@@ -189,8 +212,12 @@ def module() -> ModuleType:
     for name in ("ndarray", "asarray", "ascontiguousarray", "asnumpy", "stack", "from_dlpack"):
         setattr(cupy, name, getattr(sys.modules[__name__], name))
     cupy.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 0)  # type: ignore[attr-defined]
-    runtime = SimpleNamespace(is_hip=False, getDevice=lambda: Device.current[-1], getDeviceCount=lambda: 2)
     cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
-        Device=Device, Stream=Stream, get_current_stream=Stream, runtime=runtime, alloc=alloc
+        Device=Device,
+        Stream=Stream,
+        get_current_stream=Stream,
+        runtime=Runtime,
+        alloc=alloc,
+        alloc_pinned_memory=alloc,
     )
     return cupy
