@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import exactla as xl
+from exactla import registry
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FLOAT_FORMATS, INTEGER_FORMATS
 from exactla_conformance.cases import select_cases
@@ -148,7 +149,7 @@ def test_a_wrong_table_is_noticed(emulated, rng, monkeypatch):
 
     a, b = rng.standard_normal((5, 30)), rng.standard_normal((30, 6))
     monkeypatch.setattr(emulated.elements, "_crt_pairs", wrong)
-    layouts = open_device("cuda").backend._direct._product_of
+    layouts = registry.load("cuda")._direct._product_of  # type: ignore[attr-defined]
     layouts.cache_clear()
     with xl.backend("cuda"):
         found = xl.mm_enclose(a, b)
