@@ -65,6 +65,8 @@ def solve(A: Any, b: Any, *, singular: str = "raise", progress: Progress | None 
         `A` has more rows than columns, and there is no solution.
     NonFiniteError, TypeError, ValueError
         An entry is NaN or infinite or no number; shapes do not fit.
+    WorkspaceError
+        The work does not fit the workspace limit.
 
     Notes
     -----

@@ -71,6 +71,6 @@ static int64_t one_prime(const void *about, int64_t p) {
 
 int64_t xl_native_eliminate(const xl_instructions *set, const xl_modular_systems *systems, int64_t threads) {
     const job all = {set, systems};
-    const int64_t work = systems->rows * systems->rows * (systems->columns + systems->more) * systems->moduli / 16;
+    const int64_t work = systems->rows * systems->rows * (systems->columns + systems->more) * systems->moduli / 64;
     return xl_for_each(xl_team(threads, work, systems->moduli), systems->moduli, one_prime, &all);
 }
