@@ -65,15 +65,18 @@ XL_STAGE void xl_word_load(uint64_t *XL_RESTRICT to, const int64_t *XL_RESTRICT 
         to[i] = xl_word_reduce(from[i] < 0 ? (uint64_t)from[i] + bias : (uint64_t)from[i], &ring);
 }
 
+/* Requires here and below: a count that is a multiple of XL_WORD_LANES, which makes short rows vectors too. */
 XL_STAGE void xl_word_reduce_row(uint64_t *x, int64_t count, xl_word_ring ring) {
-    for (int64_t i = 0; i < count; ++i)
-        x[i] = xl_word_reduce(x[i], &ring);
+    for (int64_t i = 0; i < count; i += XL_WORD_LANES)
+        for (int32_t w = 0; w < XL_WORD_LANES; ++w)
+            x[i + w] = xl_word_reduce(x[i + w], &ring);
 }
 
 XL_STAGE void xl_word_add_multiple(uint64_t *XL_RESTRICT x, const uint64_t *XL_RESTRICT row, uint32_t factor,
                                    int64_t count) {
-    for (int64_t i = 0; i < count; ++i)
-        x[i] += (uint64_t)(uint32_t)row[i] * factor;
+    for (int64_t i = 0; i < count; i += XL_WORD_LANES)
+        for (int32_t w = 0; w < XL_WORD_LANES; ++w)
+            x[i + w] += (uint64_t)(uint32_t)row[i + w] * factor;
 }
 
 /* Ensures: the residue of sum_i row[i] * x[i], for residues. */
@@ -112,31 +115,34 @@ XL_FUNCTION void xl_word_exchange(xl_elimination *e, int64_t a, int64_t b) {
 /* Ensures: see xl_host.h. */
 int64_t XL_ENTRY(eliminate)(xl_elimination *e) {
     const xl_word_ring ring = xl_word_ring_of(e->prime);
-    const int64_t width = e->columns + e->more;
     int64_t rank = 0, sums = 0;
     e->minor = 1;
     for (int64_t column = 0; column < e->columns && rank < e->rows; ++column) {
-        const int64_t pivot = xl_word_pivot(e->row, rank, e->rows, column, &ring), rest = width - column - 1;
+        const int64_t pivot = xl_word_pivot(e->row, rank, e->rows, column, &ring);
+        /* columns before this one are not looked at again, so that it does no harm to change them */
+        const int64_t start = (column + 1) / XL_WORD_LANES * XL_WORD_LANES, rest = e->width - start;
         uint64_t *top;
+        uint32_t value;
         if (pivot == e->rows)
             continue;
         xl_word_exchange(e, pivot, rank);
-        top = e->row[rank] + column;
+        top = e->row[rank];
+        value = (uint32_t)top[column];
         e->pivots[rank] = column;
-        e->reciprocals[rank] = xl_word_reciprocal((uint32_t)top[0], &ring);
-        e->minor = xl_word_multiply(e->minor, (uint32_t)top[0], &ring);
-        xl_word_reduce_row(top + 1, rest, ring);
+        e->reciprocals[rank] = xl_word_reciprocal(value, &ring);
+        e->minor = xl_word_multiply(e->minor, value, &ring);
+        xl_word_reduce_row(top + start, rest, ring);
         for (int64_t i = rank + 1; i < e->rows; ++i) {
-            uint64_t *below = e->row[i] + column;
-            const uint32_t quotient = xl_word_multiply((uint32_t)below[0], (uint32_t)e->reciprocals[rank], &ring);
+            const uint32_t quotient =
+                xl_word_multiply((uint32_t)e->row[i][column], (uint32_t)e->reciprocals[rank], &ring);
             if (quotient)
-                xl_word_add_multiple(below + 1, top + 1, ring.prime - quotient, rest);
+                xl_word_add_multiple(e->row[i] + start, top + start, ring.prime - quotient, rest);
         }
         ++rank;
         if (++sums == XL_WORD_SUMS) {
             sums = 0;
             for (int64_t i = rank; i < e->rows; ++i)
-                xl_word_reduce_row(e->row[i] + column + 1, rest, ring);
+                xl_word_reduce_row(e->row[i] + start, rest, ring);
         }
     }
     return rank;

@@ -167,11 +167,15 @@ void XL_ENTRY(add_residues)(int8_t *to, int64_t stride, const int8_t *more, int6
 /* Requires: |factor| <= 128. Ensures: to congruent to (to - less) * factor, in [-floor(m / 2), ceil(m / 2)). */
 void XL_ENTRY(scaled_difference)(int8_t *to, const int8_t *less, int64_t factor, int64_t count, int64_t modulus);
 
-/* A matrix modulo an odd prime below 2**28: rows of columns + more residues, of which the first may have pivots. */
+/* Entries of rows come in multiples of so many. */
+#define XL_WORD_LANES 8
+
+/* A matrix modulo an odd prime below 2**28: rows of columns + more residues, of which the first may have pivots, and of
+ * zeros up to `width`, a multiple of XL_WORD_LANES. */
 typedef struct {
     uint32_t prime;
     uint32_t minor; /* the largest one, of the rows and columns of the pivots, or 1 */
-    int64_t rows, columns, more;
+    int64_t rows, columns, more, width;
     uint64_t **row;        /* [rows] */
     int64_t *order;        /* [rows]: where each row comes from */
     int64_t *pivots;       /* [rank]: columns, ascending */
@@ -179,7 +183,7 @@ typedef struct {
 } xl_elimination;
 
 /* Ensures: returns the rank of the first columns; row[k] and order[k] are of pivot k, and hold residues of the echelon
- * form from column pivots[k] on; `minor` is that of these rows, in this order, and the columns of the pivots. */
+ * form past column pivots[k]; `minor` is that of these rows, in this order, and the columns of the pivots. */
 int64_t XL_ENTRY(eliminate)(xl_elimination *e);
 
 /* Requires: an elimination of as many rows and columns, of full rank.

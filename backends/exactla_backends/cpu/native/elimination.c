@@ -21,11 +21,13 @@ static int64_t parity(int64_t *order, int64_t count) {
 
 static void load(const job *j, const xl_elimination *e, uint64_t *entries) {
     const xl_modular_systems *s = j->systems;
-    for (int64_t i = 0; i < s->rows; ++i, entries += s->columns + s->more) {
+    for (int64_t i = 0; i < s->rows; ++i, entries += e->width) {
+        const int64_t used = s->columns + s->more;
         e->row[i] = entries;
         e->order[i] = i;
         j->set->elements->load_words(entries, s->matrix + i * s->columns, s->columns, e->prime);
         j->set->elements->load_words(entries + s->columns, s->right + i * s->more, s->more, e->prime);
+        memset(entries + used, 0, (size_t)(e->width - used) * sizeof *entries);
     }
 }
 
@@ -49,10 +51,12 @@ static void solve(const job *j, const xl_elimination *e, int64_t rank, int64_t p
 static int64_t one_prime(const void *about, int64_t p) {
     const job *j = about;
     const xl_modular_systems *s = j->systems;
-    const int64_t entries = s->rows * (s->columns + s->more), most = maximum(s->rows, s->columns);
+    const int64_t width = round_up(s->columns + s->more, XL_WORD_LANES), entries = s->rows * width;
+    const int64_t most = maximum(s->rows, s->columns);
     uint64_t *words = malloc((size_t)(entries + 3 * most + 1) * sizeof *words);
     uint64_t **row = malloc((size_t)(s->rows + 1) * sizeof *row);
-    xl_elimination e = {.prime = (uint32_t)s->primes[p], .rows = s->rows, .columns = s->columns, .more = s->more};
+    xl_elimination e = {.prime = (uint32_t)s->primes[p], .rows = s->rows, .columns = s->columns, .more = s->more,
+                        .width = width};
     if (words && row) {
         e.row = row;
         e.order = s->orders + p * s->rows;
