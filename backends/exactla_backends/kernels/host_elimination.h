@@ -92,20 +92,31 @@ XL_STAGE uint32_t xl_word_dot(const uint64_t *XL_RESTRICT row, const uint64_t *X
     return (uint32_t)sum;
 }
 
-/* Reduces entries of a column of all rows from `rank` on; returns the first of them that is not 0, or `rows`. */
-XL_FUNCTION int64_t xl_word_pivot(uint64_t *const *row, int64_t rank, int64_t rows, int64_t column,
-                                  const xl_word_ring *ring) {
-    int64_t found = rows;
-    for (int64_t i = rows - 1; i >= rank; --i) {
-        row[i][column] = xl_word_reduce(row[i][column], ring);
-        found = row[i][column] ? i : found;
-    }
+/* Ensures: residues of x times a factor. */
+XL_STAGE void xl_word_scale_row(uint64_t *x, uint32_t factor, int64_t count, xl_word_ring ring) {
+    for (int64_t i = 0; i < count; i += XL_WORD_LANES)
+        for (int32_t w = 0; w < XL_WORD_LANES; ++w)
+            x[i + w] = xl_word_multiply((uint32_t)x[i + w], factor, &ring);
+}
+
+/* Takes the residues of a column of all rows from `rank` on; returns the first of them that is not 0, or `rows`. */
+XL_FUNCTION int64_t xl_word_pivot(xl_elimination *e, int64_t rank, int64_t column, const xl_word_ring *ring) {
+    const int64_t count = (e->rows - rank + XL_WORD_LANES - 1) / XL_WORD_LANES * XL_WORD_LANES;
+    int64_t found = rank;
+    for (int64_t i = rank; i < e->rows; ++i)
+        e->factors[i] = e->row[i][column];
+    xl_word_reduce_row(e->factors + rank, count, *ring);
+    while (found < e->rows && e->factors[found] == 0)
+        ++found;
     return found;
 }
 
 XL_FUNCTION void xl_word_exchange(xl_elimination *e, int64_t a, int64_t b) {
     uint64_t *const row = e->row[a];
     const int64_t order = e->order[a];
+    const uint64_t factor = e->factors[a];
+    e->factors[a] = e->factors[b];
+    e->factors[b] = factor;
     e->row[a] = e->row[b];
     e->order[a] = e->order[b];
     e->row[b] = row;
@@ -118,7 +129,7 @@ int64_t XL_ENTRY(eliminate)(xl_elimination *e) {
     int64_t rank = 0, sums = 0;
     e->minor = 1;
     for (int64_t column = 0; column < e->columns && rank < e->rows; ++column) {
-        const int64_t pivot = xl_word_pivot(e->row, rank, e->rows, column, &ring);
+        const int64_t pivot = xl_word_pivot(e, rank, column, &ring);
         /* columns before this one are not looked at again, so that it does no harm to change them */
         const int64_t start = (column + 1) / XL_WORD_LANES * XL_WORD_LANES, rest = e->width - start;
         uint64_t *top;
@@ -127,17 +138,16 @@ int64_t XL_ENTRY(eliminate)(xl_elimination *e) {
             continue;
         xl_word_exchange(e, pivot, rank);
         top = e->row[rank];
-        value = (uint32_t)top[column];
+        value = (uint32_t)e->factors[rank];
         e->pivots[rank] = column;
         e->reciprocals[rank] = xl_word_reciprocal(value, &ring);
         e->minor = xl_word_multiply(e->minor, value, &ring);
         xl_word_reduce_row(top + start, rest, ring);
-        for (int64_t i = rank + 1; i < e->rows; ++i) {
-            const uint32_t quotient =
-                xl_word_multiply((uint32_t)e->row[i][column], (uint32_t)e->reciprocals[rank], &ring);
-            if (quotient)
-                xl_word_add_multiple(e->row[i] + start, top + start, ring.prime - quotient, rest);
-        }
+        xl_word_scale_row(e->factors + rank, ring.prime - (uint32_t)e->reciprocals[rank],
+                          (e->rows - rank + XL_WORD_LANES - 1) / XL_WORD_LANES * XL_WORD_LANES, ring);
+        for (int64_t i = rank + 1; i < e->rows; ++i)
+            if (e->factors[i])
+                xl_word_add_multiple(e->row[i] + start, top + start, (uint32_t)e->factors[i], rest);
         ++rank;
         if (++sums == XL_WORD_SUMS) {
             sums = 0;

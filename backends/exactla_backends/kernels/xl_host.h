@@ -180,6 +180,7 @@ typedef struct {
     int64_t *order;        /* [rows]: where each row comes from */
     int64_t *pivots;       /* [rank]: columns, ascending */
     uint64_t *reciprocals; /* [rank]: of the pivots */
+    uint64_t *factors;     /* [rows and XL_WORD_LANES more]: memory to work in */
 } xl_elimination;
 
 /* Ensures: returns the rank of the first columns; row[k] and order[k] are of pivot k, and hold residues of the echelon

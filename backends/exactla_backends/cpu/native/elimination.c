@@ -53,7 +53,7 @@ static int64_t one_prime(const void *about, int64_t p) {
     const xl_modular_systems *s = j->systems;
     const int64_t width = round_up(s->columns + s->more, XL_WORD_LANES), entries = s->rows * width;
     const int64_t most = maximum(s->rows, s->columns);
-    uint64_t *words = malloc((size_t)(entries + 3 * most + 1) * sizeof *words);
+    uint64_t *words = malloc((size_t)(entries + 4 * most + XL_WORD_LANES) * sizeof *words);
     uint64_t **row = malloc((size_t)(s->rows + 1) * sizeof *row);
     xl_elimination e = {.prime = (uint32_t)s->primes[p], .rows = s->rows, .columns = s->columns, .more = s->more,
                         .width = width};
@@ -62,6 +62,8 @@ static int64_t one_prime(const void *about, int64_t p) {
         e.order = s->orders + p * s->rows;
         e.pivots = s->pivots + p * s->columns;
         e.reciprocals = words + entries;
+        e.factors = words + entries + 3 * most;
+        memset(e.factors, 0, (size_t)(most + XL_WORD_LANES) * sizeof *words);
         load(j, &e, words);
         s->ranks[p] = j->set->elements->eliminate(&e);
         s->minors[p] = e.minor;
