@@ -16,7 +16,7 @@ from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
 from exactla.results import Rounding
-from exactla_backends.cpu import elimination
+from exactla_backends.cpu import cramer
 from exactla_backends.cpu.direct import Direct
 from exactla_backends.cpu.lifting import LEAST_PRIME, OTHER_MODULI, PRIME_LIMIT, NativeLifting
 from exactla_backends.cpu.native import library
@@ -277,11 +277,11 @@ class CpuBackend(HostMemory, HostSystems):
 
     def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
         if matrix.dtype == np.int64:
-            return elimination.minors(self._native, matrix, primes)
-        return [elimination.minors(self._native, (matrix % p).astype(np.int64), [p])[0] for p in primes]
+            return cramer.minors(self._native, matrix, primes)
+        return [cramer.minors(self._native, (matrix % p).astype(np.int64), [p])[0] for p in primes]
 
     def cramer(self, matrix: Array, right_side: Array, primes: Sequence[int]) -> tuple[Array, Array]:
-        return elimination.cramer(self._native, matrix, right_side, primes)
+        return cramer.cramer(self._native, matrix, right_side, primes)
 
     def _residue_planes(self, matrix: Array, base: ResidueBase) -> OperandPlanes:
         """Residues of an integer matrix of the host."""

@@ -100,7 +100,7 @@ XL_STAGE void xl_word_scale_row(uint64_t *x, uint32_t factor, int64_t count, xl_
 }
 
 /* Takes the residues of a column of all rows from `rank` on; returns the first of them that is not 0, or `rows`. */
-XL_FUNCTION int64_t xl_word_pivot(xl_elimination *e, int64_t rank, int64_t column, const xl_word_ring *ring) {
+XL_FUNCTION int64_t xl_word_pivot(xl_word_elimination *e, int64_t rank, int64_t column, const xl_word_ring *ring) {
     const int64_t count = (e->rows - rank + XL_WORD_LANES - 1) / XL_WORD_LANES * XL_WORD_LANES;
     int64_t found = rank;
     for (int64_t i = rank; i < e->rows; ++i)
@@ -111,7 +111,7 @@ XL_FUNCTION int64_t xl_word_pivot(xl_elimination *e, int64_t rank, int64_t colum
     return found;
 }
 
-XL_FUNCTION void xl_word_exchange(xl_elimination *e, int64_t a, int64_t b) {
+XL_FUNCTION void xl_word_exchange(xl_word_elimination *e, int64_t a, int64_t b) {
     uint64_t *const row = e->row[a];
     const int64_t order = e->order[a];
     const uint64_t factor = e->factors[a];
@@ -124,7 +124,7 @@ XL_FUNCTION void xl_word_exchange(xl_elimination *e, int64_t a, int64_t b) {
 }
 
 /* Ensures: see xl_host.h. */
-int64_t XL_ENTRY(eliminate)(xl_elimination *e) {
+int64_t XL_ENTRY(eliminate)(xl_word_elimination *e) {
     const xl_word_ring ring = xl_word_ring_of(e->prime);
     int64_t rank = 0, sums = 0;
     e->minor = 1;
@@ -159,7 +159,7 @@ int64_t XL_ENTRY(eliminate)(xl_elimination *e) {
 }
 
 /* Ensures: see xl_host.h. */
-void XL_ENTRY(substitute)(const xl_elimination *e, int64_t column, uint32_t factor, uint64_t *solution) {
+void XL_ENTRY(substitute)(const xl_word_elimination *e, int64_t column, uint32_t factor, uint64_t *solution) {
     const xl_word_ring ring = xl_word_ring_of(e->prime);
     for (int64_t i = e->columns - 1; i >= 0; --i) {
         const uint64_t *row = e->row[i];

@@ -181,15 +181,15 @@ typedef struct {
     int64_t *pivots;       /* [rank]: columns, ascending */
     uint64_t *reciprocals; /* [rank]: of the pivots */
     uint64_t *factors;     /* [rows and XL_WORD_LANES more]: memory to work in */
-} xl_elimination;
+} xl_word_elimination;
 
 /* Ensures: returns the rank of the first columns; row[k] and order[k] are of pivot k, and hold residues of the echelon
  * form past column pivots[k]; `minor` is that of these rows, in this order, and the columns of the pivots. */
-int64_t XL_ENTRY(eliminate)(xl_elimination *e);
+int64_t XL_ENTRY(eliminate)(xl_word_elimination *e);
 
 /* Requires: an elimination of as many rows and columns, of full rank.
  * Ensures: solution[columns], congruent to factor times the solution for column `column` of those past the matrix. */
-void XL_ENTRY(substitute)(const xl_elimination *e, int64_t column, uint32_t factor, uint64_t *solution);
+void XL_ENTRY(substitute)(const xl_word_elimination *e, int64_t column, uint32_t factor, uint64_t *solution);
 
 /* Ensures: residues of `count` integers modulo an odd prime below 2**28. */
 void XL_ENTRY(load_words)(uint64_t *to, const int64_t *from, int64_t count, uint32_t prime);

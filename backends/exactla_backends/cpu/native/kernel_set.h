@@ -26,8 +26,8 @@ typedef struct {
     int64_t (*pivot_panel)(int16_t *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t *);
     void (*add_residues)(int8_t *, int64_t, const int8_t *, int64_t, int64_t, int64_t, int64_t);
     void (*scaled_difference)(int8_t *, const int8_t *, int64_t, int64_t, int64_t);
-    int64_t (*eliminate)(xl_elimination *);
-    void (*substitute)(const xl_elimination *, int64_t, uint32_t, uint64_t *);
+    int64_t (*eliminate)(xl_word_elimination *);
+    void (*substitute)(const xl_word_elimination *, int64_t, uint32_t, uint64_t *);
     void (*load_words)(uint64_t *, const int64_t *, int64_t, uint32_t);
 } xl_kernel_set;
 

@@ -19,7 +19,7 @@ static int64_t parity(int64_t *order, int64_t count) {
     return sign;
 }
 
-static void load(const job *j, const xl_elimination *e, uint64_t *entries) {
+static void load(const job *j, const xl_word_elimination *e, uint64_t *entries) {
     const xl_modular_systems *s = j->systems;
     for (int64_t i = 0; i < s->rows; ++i, entries += e->width) {
         const int64_t used = s->columns + s->more;
@@ -32,7 +32,7 @@ static void load(const job *j, const xl_elimination *e, uint64_t *entries) {
 }
 
 /* The determinant and the numerators of Cramer's rule; `solution` and `copy` hold as many words as there are unknowns. */
-static void solve(const job *j, const xl_elimination *e, int64_t rank, int64_t p, uint64_t *solution, int64_t *copy) {
+static void solve(const job *j, const xl_word_elimination *e, int64_t rank, int64_t p, uint64_t *solution, int64_t *copy) {
     const int64_t size = e->columns;
     uint32_t *to = j->systems->numerators + p * e->more * size;
     j->systems->determinants[p] = 0;
@@ -55,7 +55,7 @@ static int64_t one_prime(const void *about, int64_t p) {
     const int64_t most = maximum(s->rows, s->columns);
     uint64_t *words = malloc((size_t)(entries + 4 * most + XL_WORD_LANES) * sizeof *words);
     uint64_t **row = malloc((size_t)(s->rows + 1) * sizeof *row);
-    xl_elimination e = {.prime = (uint32_t)s->primes[p], .rows = s->rows, .columns = s->columns, .more = s->more,
+    xl_word_elimination e = {.prime = (uint32_t)s->primes[p], .rows = s->rows, .columns = s->columns, .more = s->more,
                         .width = width};
     if (words && row) {
         e.row = row;
