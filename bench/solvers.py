@@ -3,7 +3,9 @@
 import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -12,7 +14,6 @@ from bench.contestant import Contestant, Guarantee, Job, Problem
 from bench.peers.importing import LibraryPeer, load
 from exactla import registry
 from exactla.core import dixon
-from exactla.core.radix import weighted_sums
 from exactla.core.reconstruction import rational
 
 
@@ -53,16 +54,25 @@ def _timed(parts: dict[str, float], backend: str) -> Iterator[None]:
         return call
 
     def lifting(*arguments: Any) -> Any:
-        found = timed("inverse", plain)(*arguments)
-        found.lift = timed("lift", found.lift)
+        found = timed("inverse", inverse)(*arguments)
+        found.expand = partial(expansion, timed("lift", found.expand))
         return found
 
+    def expansion(expand: Any, *arguments: Any) -> Any:
+        found = expand(*arguments)
+        found.lift = timed("lift", found.lift)
+        found.multiply = partial(numbers, timed("numerators", found.multiply))
+        return found
+
+    def numbers(multiply: Any, *arguments: Any) -> Any:
+        found = multiply(*arguments)
+        return SimpleNamespace(bits=found.bits, integers=timed("integers", found.integers))
+
     used = registry.load(backend)
-    plain = used.lifting
+    inverse = used.lifting
     with (
         mock.patch.object(used, "lifting", lifting),
         mock.patch.object(dixon, "rational", timed("reconstruction", rational)),
-        mock.patch.object(dixon, "weighted_sums", timed("numerators", weighted_sums)),
     ):
         yield
 

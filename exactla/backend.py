@@ -139,6 +139,36 @@ class Lifting(Protocol):
         A digit is an integer of magnitude below P, in two's complement, the lowest 16 bits first.
         """
 
+    def expand(self, right_side: "np.ndarray[Any, Any]", weights: "np.ndarray[Any, Any]") -> "Expansion":
+        """The expansion of A**-1 b, so far of no digits, for b [n, c]; weights below 2**14 of its entries, [c n]."""
+
+
+class Expansion(Protocol):
+    """Digits x_i, as of `Lifting.lift`, of a solution A**-1 b = sum_i P**i x_i; entries count column by column."""
+
+    def lift(self, steps: int) -> None:
+        """Make so many more digits; a call that takes longer than a fraction of a second can be interrupted."""
+
+    def combinations(self) -> list[int]:
+        """For each step so far the sum of its digits times the weights of the entries."""
+
+    def multiply(self, weights: Sequence[int], modulus: int) -> "Numbers":
+        """For each entry sum_i weights[i] * x_i modulo a modulus, for the first steps; weights are in [0, modulus).
+
+        Those of magnitude below modulus / 4 are centred.
+        """
+
+
+class Numbers(Protocol):
+    """Long integers."""
+
+    @property
+    def bits(self) -> int:
+        """The least b such that all are below 2**b in magnitude, or one more."""
+
+    def integers(self) -> list[int]:
+        """The numbers, as Python's."""
+
 
 class Backend(Protocol):
     """A device, as the algorithms see it."""

@@ -20,12 +20,12 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Backend, Lifting
+from exactla.backend import Backend, Lifting, Numbers
 from exactla.core.bounds import Bounds, hadamard
 from exactla.core.divisors import common_divisor
+from exactla.core.expansion import centred
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
-from exactla.core.radix import integers_of, signed_pieces, weighted_sums
 from exactla.core.reconstruction import rational, small_denominator
 from exactla.core.scaling import Integers, largest
 
@@ -146,21 +146,19 @@ class _Solution:
 
     def __init__(self, inverse: InverseMatrix, right_side: Integers) -> None:
         self._inverse = inverse
-        self._residual = right_side
         self._base: int = inverse.lifting.base.product
         self._step_bits = self._base.bit_length() - 1
         self._b = largest(right_side)
         self._a: int = inverse.size * largest(inverse.matrix)
         self._shape = right_side.shape
         # fixed: an answer never depends on them, since each is certified
-        self._weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size).astype(np.float64)
-        self._digits: list[NDArray[np.uint16]] = []
-        self._combined: list[int] = []
+        weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size)
+        self._expansion = inverse.lifting.expand(right_side, weights)
         self._steps = 0
 
     def run(self, start: int, columns: int) -> tuple[NDArray[np.object_], int]:
         """Lift until the numerators are certain."""
-        if not self._residual.size or not self._b:
+        if not self._b:
             return np.full(self._shape, 0, object), 1
         for goal in self._tests():
             for _ in self._lift_to(goal):
@@ -182,7 +180,7 @@ class _Solution:
         """Steps after which Hadamard's bounds leave no doubt."""
         bounds = self._inverse.bounds
         squares = self._inverse.size * self._b**2
-        numerators = bounds.numerators(squares) + 15 + len(self._weights).bit_length()
+        numerators = bounds.numerators(squares) + 15 + math.prod(self._shape).bit_length()
         certificate = max(numerators + self._a.bit_length(), bounds.determinant + self._b.bit_length()) + 3
         steps: int = max(numerators + bounds.determinant + MARGIN + 2, certificate) // self._step_bits + 1
         return steps
@@ -204,17 +202,13 @@ class _Solution:
         step = max(1, WORK // (size * size * -(-columns // 16)))
         while self._steps < goal:
             count = min(step, goal - self._steps)
-            digits, self._residual = self._inverse.lifting.lift(self._residual, count)
-            self._digits.append(digits)
-            pieces = signed_pieces(digits).reshape(count, -1, digits.shape[-1])
-            # not by BLAS, whose threads would go on spinning on the cores of the next steps
-            self._combined += integers_of(np.einsum("e,sew->ws", self._weights, pieces))
+            self._expansion.lift(count)
             self._steps += count
             yield
 
     def _combination(self) -> Any:
         """A random combination of the components, modulo P**steps."""
-        digits = [gmpy2.mpz(d) for d in self._combined]
+        digits = [gmpy2.mpz(d) for d in self._expansion.combinations()]
         base = gmpy2.mpz(self._base)
         while len(digits) > 1:
             if len(digits) % 2:
@@ -249,7 +243,8 @@ class _Solution:
             return None  # no certificate is in reach
         few = min(self._steps, (needed + SLACK + MISSING_BITS) // self._step_bits + 1)
         for steps in dict.fromkeys((few, self._steps)):
-            numerators, modulus = self._numerators(denominator, steps)
+            found, modulus = self._numerators(denominator, steps)
+            numerators = found.integers()
             factor = _complete(numerators, modulus, bits + SLACK)
             if factor is None:
                 continue
@@ -257,8 +252,8 @@ class _Solution:
                 return _lowest_terms(numerators, denominator * factor, self._shape)
         return None
 
-    def _numerators(self, denominator: int, steps: int) -> tuple[list[int], int]:
-        """D x modulo P**steps, centred, for every entry, column by column; and P**steps."""
+    def _numerators(self, denominator: int, steps: int) -> tuple[Numbers, int]:
+        """D x modulo P**steps, for every entry, column by column; and P**steps."""
         base = gmpy2.mpz(self._base)
         modulus = base**steps
         weights, weight = [], denominator % modulus
@@ -266,7 +261,7 @@ class _Solution:
             weights.append(int(weight))
             weight = weight * base % modulus
         whole = int(modulus)
-        return [centred(s, whole) for s in weighted_sums(self._digits, weights)], whole
+        return self._expansion.multiply(weights, whole), whole
 
 
 def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
@@ -285,12 +280,6 @@ def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
             return None
         total *= factor
         numerators[:] = [centred(n * factor, modulus) for n in numerators]
-
-
-def centred(value: Any, modulus: Any) -> Any:
-    """The residue of least magnitude."""
-    residue = value % modulus
-    return residue - modulus if 2 * residue > modulus else residue
 
 
 def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, ...]) -> tuple[NDArray[np.object_], int]:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Lifting, Minor
+from exactla.backend import Expansion, Lifting, Minor
+from exactla.core.expansion import HostExpansion
 from exactla.core.moduli import ResidueBase
 from exactla.core.scaling import largest
 from exactla_backends.numpy import limbs as mp
@@ -91,6 +92,9 @@ class HostLifting:
             digits[step] = digit.swapaxes(0, 1)
             residual = self._next(residual, digit)
         return digits, residual
+
+    def expand(self, right_side: Array, weights: Array) -> Expansion:
+        return HostExpansion(self, right_side, weights)
 
     def _digit(self, residual: Array) -> Ints:
         """B r modulo each prime, [P, n, c]."""
