@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import Halving
 from exactla.formats import FloatFormat, Format
 from exactla.results import Rounding
 
@@ -177,6 +178,10 @@ class Backend(Protocol):
     engines: tuple[Engine, ...]  # the preferred one first
     leading_bits: int  # bits of a row that the plan for wide operands keeps, see core.truncation
     settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
+
+    @property
+    def halving(self) -> Halving:
+        """How the Euclidean algorithm runs on numbers of some words; see core.reconstruction."""
 
     @property
     def least_lifting(self) -> int:

@@ -26,7 +26,7 @@ from exactla.core.divisors import common_divisor
 from exactla.core.expansion import centred
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
-from exactla.core.reconstruction import rational, small_denominator
+from exactla.core.reconstruction import EUCLID, Halving, rational, small_denominator
 from exactla.core.scaling import Integers, largest
 
 Progress = Callable[[int, int], object]
@@ -96,12 +96,15 @@ class InverseMatrix:
     ----------
     denominator : int
         The least common multiple of the denominators of the solutions so far; it divides the last invariant factor.
+    halving : Halving
+        The backend's.
     """
 
     matrix: Integers
     lifting: Lifting
     progress: Progress | None = None
     denominator: int = 1
+    halving: Halving = EUCLID
 
     @property
     def size(self) -> int:
@@ -227,7 +230,7 @@ class _Solution:
         if bits + MARGIN + SLACK > room:
             if known > 1 and 2 * self._steps < self._most_steps:
                 return None  # the denominator may be new, but it is more likely that numerators need more steps
-            numerator, factor = rational(combined, modulus)
+            numerator, factor = rational(combined, modulus, self._inverse.halving)
             bits = numerator.bit_length()
             if bits + factor.bit_length() + MARGIN > room:
                 return None

@@ -75,7 +75,7 @@ def inverse_of(backend: Backend, matrix: Integers, progress: Progress | None) ->
     if size < backend.least_lifting:
         return SmallMatrix(matrix) if determinant(matrix.tolist()) else None
     try:
-        return InverseMatrix(matrix, find_lifting(backend, matrix), progress)
+        return InverseMatrix(matrix, find_lifting(backend, matrix), progress, halving=backend.halving)
     except NotFound:
         return _inverse_by_minors(backend, matrix, progress)
 
@@ -84,7 +84,8 @@ def _inverse_by_minors(backend: Backend, matrix: Integers, progress: Progress | 
     """As `inverse_of`, for a matrix that many primes find singular."""
     for prime, minor in _minors(backend, matrix):
         if len(minor.columns) == len(matrix):
-            return InverseMatrix(matrix, backend.lifting(matrix, ResidueBase((prime,))), progress)
+            lifting = backend.lifting(matrix, ResidueBase((prime,)))
+            return InverseMatrix(matrix, lifting, progress, halving=backend.halving)
         parts = _parts(backend, matrix, minor, progress, 1)
         if _holds(parts):
             return None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from exactla.backend import Expansion, Lifting, Minor
 from exactla.core.expansion import HostExpansion
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import EUCLID, Halving
 from exactla.core.scaling import largest
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import modular
@@ -45,6 +46,7 @@ def minors(matrix: Array, primes: Sequence[int]) -> list[Minor]:
 class HostSystems:
     """Verbs of `exactla.backend.Backend` for systems, on matrices of the host: a backend without its own has these."""
 
+    halving: Halving = EUCLID
     least_lifting = 40
     prime_limits: tuple[int, ...] = (1 << 22,)
 
