@@ -130,7 +130,10 @@ class Lifting(Protocol):
     """
 
     base: ResidueBase  # the primes that do not divide det A
-    determinants: tuple[int, ...]  # det A modulo each of the primes that were given
+
+    @property
+    def determinants(self) -> tuple[int, ...]:
+        """det A modulo each of the primes that were given."""
 
     def lift(
         self, residual: "np.ndarray[Any, Any]", steps: int

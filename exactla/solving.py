@@ -273,10 +273,10 @@ class Factorization:
         if self.inverse is None:
             raise _singular()
         integers, divisor = self.form.right_side(right.rows)
-        numerators, denominator = self.inverse.solve(integers)
+        found, denominator = self.inverse.solution(integers)
         if self.form.columns is None and divisor == 1:
-            return Rational._reduced(numerators.reshape(right.shape), denominator, self.matrix.like)
-        numerators, denominator = self.form.unscale(numerators, denominator)
+            return Rational._reduced(found, right.shape, denominator, self.matrix.like)
+        numerators, denominator = self.form.unscale(found.array, denominator)
         return Rational(numerators.reshape(right.shape), denominator * divisor, like=self.matrix.like)
 
     def det(self) -> Any:

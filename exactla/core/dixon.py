@@ -25,14 +25,18 @@ from exactla.core.bounds import Bounds, hadamard
 from exactla.core.divisors import common_divisor
 from exactla.core.expansion import centred
 from exactla.core.moduli import ResidueBase
+from exactla.core.numerators import ListedNumbers, Numerators
 from exactla.core.primes import primes_below
 from exactla.core.reconstruction import EUCLID, Halving, rational, small_denominator
-from exactla.core.scaling import Integers, largest
+from exactla.core.scaling import Integers, largest, mapped
 
 Progress = Callable[[int, int], object]
 
 MARGIN = 48
 """Bits by which a pair of numbers has to fall short of its modulus to be taken for the solution."""
+
+WEIGHTS = 1 << 14
+"""Weights of a random combination are below this."""
 
 SLACK = 24
 """Bits that numerators may be longer than that of a random combination."""
@@ -112,9 +116,14 @@ class InverseMatrix:
         return len(self.matrix)
 
     @cached_property
+    def largest(self) -> int:
+        """The largest magnitude of an entry."""
+        return largest(self.matrix)
+
+    @cached_property
     def rough_bound(self) -> int:
         """A bound on the bits of the determinant, from the largest entry alone."""
-        return self.size * ((self.size * largest(self.matrix) ** 2).bit_length() + 1) // 2
+        return self.size * ((self.size * self.largest**2).bit_length() + 1) // 2
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -122,7 +131,12 @@ class InverseMatrix:
         return hadamard(self.matrix)
 
     def solve(self, right_side: Integers) -> tuple[NDArray[np.object_], int]:
-        """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor.
+        """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor."""
+        numerators, denominator = self.solution(right_side)
+        return numerators.array, denominator
+
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        """As `solve`, with numerators that are not Python integers yet.
 
         The denominators of several groups of right-hand sides become one at the end.
         """
@@ -133,10 +147,9 @@ class InverseMatrix:
             part = right_side[:, start : start + group]
             parts.append(_Solution(self, part).run(start, columns))
         if not parts:
-            return np.empty(right_side.shape, object), 1
+            return Numerators((), (self.size, 0)), 1
         common = int(gmpy2.lcm(*(d for _, d in parts)))
-        numerators = np.concatenate([n * (common // d) if d != common else n for n, d in parts], axis=1)
-        return numerators, common
+        return Numerators.joined([n if d == common else _multiplied(n, common // d) for n, d in parts]), common
 
     def _group(self, columns: int) -> int:
         """Right-hand sides that are solved at a time."""
@@ -152,17 +165,17 @@ class _Solution:
         self._base: int = inverse.lifting.base.product
         self._step_bits = self._base.bit_length() - 1
         self._b = largest(right_side)
-        self._a: int = inverse.size * largest(inverse.matrix)
-        self._shape = right_side.shape
+        self._a: int = inverse.size * inverse.largest
+        self._shape: tuple[int, int] = right_side.shape
         # fixed: an answer never depends on them, since each is certified
-        weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size)
+        weights = np.random.default_rng(0).integers(1, WEIGHTS, right_side.size)
         self._expansion = inverse.lifting.expand(right_side, weights)
         self._steps = 0
 
-    def run(self, start: int, columns: int) -> tuple[NDArray[np.object_], int]:
+    def run(self, start: int, columns: int) -> tuple[Numerators, int]:
         """Lift until the numerators are certain."""
         if not self._b:
-            return np.full(self._shape, 0, object), 1
+            return Numerators((ListedNumbers([0] * math.prod(self._shape)),), self._shape), 1
         for goal in self._tests():
             for _ in self._lift_to(goal):
                 if self._inverse.progress is not None:
@@ -220,33 +233,38 @@ class _Solution:
             base *= base
         return digits[0]
 
-    def _attempt(self) -> tuple[NDArray[np.object_], int] | None:
+    def _attempt(self) -> tuple[Numerators, int] | None:
         """The solution, if what is known of it so far proves one."""
         modulus = gmpy2.mpz(self._base) ** self._steps
         known = self._inverse.denominator
         combined = self._combination() * known
         room = modulus.bit_length()
-        factor, bits = 1, centred(combined, modulus).bit_length()
-        if bits + MARGIN + SLACK > room:
+        factor, numerator = 1, centred(combined, modulus)
+        if numerator.bit_length() + MARGIN + SLACK > room:
             if known > 1 and 2 * self._steps < self._most_steps:
                 return None  # the denominator may be new, but it is more likely that numerators need more steps
             numerator, factor = rational(combined, modulus, self._inverse.halving)
-            bits = numerator.bit_length()
-            if bits + factor.bit_length() + MARGIN > room:
+            if numerator.bit_length() + factor.bit_length() + MARGIN > room:
                 return None
-        found = self._certified(known * factor, bits)
+        found = self._certified(known * factor, int(numerator))
         if found is not None:
             self._inverse.denominator = int(gmpy2.lcm(known, found[1]))
         return found
 
-    def _certified(self, denominator: int, bits: int) -> tuple[NDArray[np.object_], int] | None:
-        """Numerators for a denominator that is presumed right, if they satisfy the system."""
+    def _certified(self, denominator: int, combined: int) -> tuple[Numerators, int] | None:
+        """Numerators for a denominator that is presumed right, if they satisfy the system.
+
+        `combined` is the combination of the numerators.
+        """
+        bits = combined.bit_length()
         needed = max(self._a.bit_length() + bits, denominator.bit_length() + self._b.bit_length()) + 3
         if needed > self._steps * self._step_bits:
             return None  # no certificate is in reach
         few = min(self._steps, (needed + SLACK + MISSING_BITS) // self._step_bits + 1)
         for steps in dict.fromkeys((few, self._steps)):
             found, modulus = self._numerators(denominator, steps)
+            if self._is_simple(found, denominator, combined, modulus):
+                return Numerators((found,), self._shape), denominator
             numerators = found.integers()
             factor = _complete(numerators, modulus, bits + SLACK)
             if factor is None:
@@ -254,6 +272,20 @@ class _Solution:
             if 2 * (self._a * max(map(abs, numerators)) + denominator * factor * self._b) < modulus:
                 return _lowest_terms(numerators, denominator * factor, self._shape)
         return None
+
+    def _is_simple(self, numbers: Numbers, denominator: int, combined: int, modulus: int) -> bool:
+        """Whether numbers are certain, in lowest terms, from their length and their combination alone.
+
+        A divisor of all of them divides the sum of their products with weights. This sum is congruent to `combined`,
+        and equal where both are below half of the modulus.
+        """
+        most = 1 << numbers.bits
+        weighted = math.prod(self._shape) * WEIGHTS * most
+        return (
+            2 * (self._a * most + denominator * self._b) < modulus
+            and 2 * max(weighted, abs(combined)) < modulus
+            and gmpy2.gcd(denominator, combined) == 1
+        )
 
     def _numerators(self, denominator: int, steps: int) -> tuple[Numbers, int]:
         """D x modulo P**steps, for every entry, column by column; and P**steps."""
@@ -285,10 +317,12 @@ def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
         numerators[:] = [centred(n * factor, modulus) for n in numerators]
 
 
-def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, ...]) -> tuple[NDArray[np.object_], int]:
+def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, int]) -> tuple[Numerators, int]:
     divisor = common_divisor(numerators, denominator)
     if divisor != 1:
         numerators = [n // divisor for n in numerators]
-    found = np.empty(len(numerators), object)
-    found[:] = numerators
-    return np.ascontiguousarray(found.reshape(shape[::-1]).T), denominator // divisor
+    return Numerators((ListedNumbers(numerators),), shape), denominator // divisor
+
+
+def _multiplied(numerators: Numerators, factor: int) -> Numerators:
+    return Numerators.of(mapped(numerators.array, lambda n: n * factor))

@@ -1,30 +1,16 @@
 """The p-adic digits of a solution on the host, and what is made of them: the `Expansion` of most backends."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.core.numerators import ListedNumbers
 from exactla.core.radix import integers_of, signed_pieces, weighted_sums
 
 if TYPE_CHECKING:
     from exactla.backend import Lifting
-
-
-class ListedNumbers:
-    """See `exactla.backend.Numbers`: numbers that are Python integers already."""
-
-    def __init__(self, values: list[int]) -> None:
-        self._values = values
-
-    @cached_property
-    def bits(self) -> int:
-        return max((v.bit_length() for v in self._values), default=0)
-
-    def integers(self) -> list[int]:
-        return self._values
 
 
 class HostExpansion:

@@ -18,6 +18,7 @@ from exactla.core.divisors import common_divisor
 from exactla.core.dixon import InverseMatrix, NotFound, Progress, find_lifting
 from exactla.core.elimination import determinant, echelon, parity
 from exactla.core.moduli import ResidueBase
+from exactla.core.numerators import Numerators
 from exactla.core.primes import primes_below
 from exactla.core.scaling import Integers, mapped
 
@@ -36,6 +37,9 @@ class Inverse(Protocol):
     def solve(self, right_side: Integers) -> Solution:
         """The solution of matrix @ x = right_side."""
 
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        """The same, with numerators that need not be Python integers yet."""
+
 
 class Inconsistent(Exception):
     """No solution; `certificate` is an integer row y with y A = 0 and y b != 0 for column `column` of b."""
@@ -51,6 +55,10 @@ class SmallMatrix:
     """A small nonsingular matrix: systems are solved by elimination, each from the beginning."""
 
     matrix: Integers
+
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        numerators, denominator = self.solve(right_side)
+        return Numerators.of(numerators), denominator
 
     def solve(self, right_side: Integers) -> Solution:
         size = len(self.matrix)

@@ -11,8 +11,8 @@ from exactla.core.reconstruction import rational
 def pairs(most):
     """Numbers x >= y >= 0: random ones, neighbours, short ones, powers of two and all lengths around words."""
     generator = random.Random(5)
-    for bits in (1, 2, 31, 32, 33, 61, 62, 63, 64, 65, 200, most - 1, most):
-        bits = min(bits, most)
+    for length in (1, 2, 31, 32, 33, 61, 62, 63, 64, 65, 200, most - 1, most):
+        bits = min(length, most)
         x = generator.getrandbits(bits) | 1 << (bits - 1)
         close = x - generator.getrandbits(max(1, bits // 2))
         power = 1 << generator.randrange(bits)

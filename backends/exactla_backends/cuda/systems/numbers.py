@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,12 +40,7 @@ class PackedNumbers:
     bits: int
 
     def integers(self) -> list[int]:
-        # long numbers become mpz faster than int.from_bytes makes them
-        return [int(_signed(row)) for row in self.octets]
-
-
-def _signed(row: NDArray[np.uint8]) -> "gmpy2.mpz":
-    return gmpy2.mpz(int.from_bytes(row.data, "little", signed=True))
+        return [int.from_bytes(row.data, "little", signed=True) for row in self.octets]
 
 
 def combinations(device: CudaDevice, digits: Digits, weights: Memory) -> list[int]:

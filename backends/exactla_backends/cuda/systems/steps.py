@@ -99,7 +99,7 @@ class _Steps:
         device.clear(self._residues)
         device.clear(self._low)
         self._taken = 1 if columns == 1 else DIGIT_COLUMNS
-        macros = {"WORDS": system.digit_words, "COLUMNS": self._taken, "ENTRY": "int32_t"}
+        macros: dict[str, int | str] = {"WORDS": system.digit_words, "COLUMNS": self._taken, "ENTRY": "int32_t"}
         self._digit_kernels = Kernels(device, "steps", macros)
         base, constant = system.base, system.constant
         tables_ = tables.constants(base), tables.reciprocals(base), tables.cofactors(base)
@@ -133,7 +133,7 @@ class NarrowResidual(_Steps):
         columns = right_side.shape[1]
         super().__init__(system, columns)
         taken = 1 if columns == 1 else RESIDUAL_COLUMNS
-        macros = {"WORDS": system.digit_words, "COLUMNS": taken, "ENTRY": system.entry}
+        macros: dict[str, int | str] = {"WORDS": system.digit_words, "COLUMNS": taken, "ENTRY": system.entry}
         self._kernels = Kernels(system.device, "steps", macros)
         self._now = upload_words(system.device, right_side.T, 2)
         self._next = system.device.allocate(8 * right_side.size)
