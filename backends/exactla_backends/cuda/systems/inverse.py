@@ -18,6 +18,9 @@ from exactla_backends.device.planes import padded
 PANEL, TILE, PANEL_THREADS, THREADS = 32, 128, 1024, 256
 """XL_PANEL and XL_TILE of the text, and threads of a block."""
 
+INTERRUPTIBLE = 1 << 41
+"""Multiplications, about a tenth of a second, after which the host waits: it cannot be interrupted while it does."""
+
 
 @dataclass(frozen=True)
 class Inverses:
@@ -86,7 +89,10 @@ def inverses(
     pivots, places = products + 4 * primes, products + 4 * primes * (1 + size)
     moduli = constant(tables.moduli(base))
     tiles = (stride // TILE, stride // TILE, primes)
+    between = max(1, INTERRUPTIBLE // (primes * stride * stride * PANEL)) * PANEL
     for start in range(0, size, PANEL):
+        if start and start % between == 0:
+            device.download_cells(products, 0, 1)
         kernels.launch(
             "xl_system_panel",
             (primes,),

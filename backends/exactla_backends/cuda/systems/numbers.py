@@ -97,6 +97,8 @@ class _Products:
         constant = self._upload(self._constant, columns // 4)
         for first in range(0, self._entries, group):
             count = min(group, self._entries - first)
+            if first:
+                device.download_cells(bits, 0, 1)  # so that nobody who interrupts waits for all of them
             device.clear(sums)
             self._sum(first, count, sums)
             self._kernels.launch(
