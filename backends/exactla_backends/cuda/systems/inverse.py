@@ -114,6 +114,7 @@ def inverses(
         THREADS,
         (planes, size, stride, pivots, places, device.upload(kept), result),
     )
+    device.download_cells(products, 0, 1)  # other streams may use the result
     return Inverses(
         ResidueBase(tuple(base.moduli[i] for i in kept)),
         result,

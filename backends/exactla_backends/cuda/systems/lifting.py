@@ -36,7 +36,7 @@ class CudaLifting:
         return self._inverse.determinants
 
     def lift(self, residual: HostArray, steps: int) -> tuple[HostArray, HostArray]:
-        expansion = CudaExpansion(self.system, residual, np.ones(residual.size, np.int64))
+        expansion = self.expand(residual, np.ones(residual.size, np.int64))
         expansion.lift(steps)
         return expansion.digits(), expansion.residual()
 
@@ -45,13 +45,14 @@ class CudaLifting:
 
 
 class CudaExpansion:
-    """See `exactla.backend.Expansion`."""
+    """See `exactla.backend.Expansion`. Whatever device is the current one, work is done on that of the inverse."""
 
     def __init__(self, system: steps.System, right_side: HostArray, weights: HostArray) -> None:
         self._system = system
         self._shape = right_side.shape
-        self._residual = steps.residual(system, right_side)
-        self._weights = system.device.upload(weights.astype(np.int32))
+        with system.at_home():
+            self._residual = steps.residual(system, right_side)
+            self._weights = system.device.upload(weights.astype(np.int32))
         self._parts: list[numbers.Digits] = []
         self._combined: list[int] = []
 
@@ -59,30 +60,34 @@ class CudaExpansion:
         device, words = self._system.device, self._system.digit_words
         entries = self._shape[0] * self._shape[1]
         octets = 4 * words * entries
-        memory = device.allocate(octets * steps)
-        for step in range(steps):
-            self._residual.step(memory + octets * step)
-        part = numbers.Digits(memory, steps, entries, words)
-        self._parts.append(part)
-        # the only wait: whoever interrupts has no more than these steps to wait for
-        self._combined += numbers.combinations(device, part, self._weights)
+        with self._system.at_home():
+            memory = device.allocate(octets * steps)
+            for step in range(steps):
+                self._residual.step(memory + octets * step)
+            part = numbers.Digits(memory, steps, entries, words)
+            self._parts.append(part)
+            # the only wait: whoever interrupts has no more than these steps to wait for
+            self._combined += numbers.combinations(device, part, self._weights)
 
     def combinations(self) -> list[int]:
         return self._combined
 
     def multiply(self, weights: Sequence[int], modulus: int) -> numbers.PackedNumbers:
-        return numbers.multiply(self._system.device, self._parts, weights, modulus)
+        with self._system.at_home():
+            return numbers.multiply(self._system.device, self._parts, weights, modulus)
 
     def digits(self) -> HostArray:
         """Digits as `Lifting.lift` gives them."""
         size, columns = self._shape
         words = self._system.digit_words
-        parts = [
-            self._system.device.download(part.memory, np.dtype(np.uint32), (part.steps, columns, size, words))
-            for part in self._parts
-        ]
+        with self._system.at_home():
+            parts = [
+                self._system.device.download(part.memory, np.dtype(np.uint32), (part.steps, columns, size, words))
+                for part in self._parts
+            ]
         return np.concatenate(parts).view(np.uint16)
 
     def residual(self) -> HostArray:
         """What is left of the right-hand side."""
-        return self._residual.integers()
+        with self._system.at_home():
+            return self._residual.integers()

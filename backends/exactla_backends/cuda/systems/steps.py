@@ -1,6 +1,7 @@
 """Steps of p-adic lifting on the device; `steps.cu` has the kernels."""
 
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,10 +20,11 @@ DIGIT_COLUMNS, RESIDUAL_COLUMNS = 8, 4
 
 
 class System:
-    """A matrix [n, n] with its inverses, on the device and stream where it was made."""
+    """A matrix [n, n] with its inverses, on the device that was the current one; any stream may use what is ready."""
 
     def __init__(self, device: CudaDevice, constant: Constants, matrix: HostArray, inverse: Inverses) -> None:
         self.device, self.constant, self.inverse = device, constant, inverse
+        self._number = device.number
         self.size = len(matrix)
         self.stride = stride_of(self.size)
         self.base = inverse.base
@@ -30,6 +32,10 @@ class System:
         self._host = matrix
         self._largest = largest(matrix)
         self._forms: dict[str, Memory] = {}
+
+    def at_home(self) -> AbstractContextManager[Any]:
+        """Make the device of the inverse the current one."""
+        return self.device.current(self._number)
 
     def words(self, right_side: HostArray) -> int:
         """Words of residuals: |r'| <= |r| / P + n max|A|."""
