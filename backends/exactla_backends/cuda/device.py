@@ -42,6 +42,11 @@ class CudaDevice:
         """The current device."""
         return int(cupy.cuda.runtime.getDevice())
 
+    def current(self, number: int) -> AbstractContextManager[Any]:
+        """Make a device the current one, with its own current stream."""
+        found: AbstractContextManager[Any] = cupy.cuda.Device(number)
+        return found
+
     @property
     def stream(self) -> int:
         """The current stream of the current device."""
