@@ -27,6 +27,8 @@ DOTS = "-dots"
 
 _KERNEL = re.compile(r"^XL_KERNEL xl_kernel_(\w+)\((.*?^)}\n", re.MULTILINE | re.DOTALL)
 _ONE_LANE = ("hull",)
+"""Kernels that take one entry in a work item, and any number of limbs."""
+
 _MATRIX = Path(__file__).parent.parent / "sycl" / "matrix.cl"
 
 
@@ -86,9 +88,10 @@ def _plain_modules() -> Iterator[Module]:
         if "XL_MAX_LIMBS" not in body:
             yield Module(kernel, text, {**lanes, "XL_MAX_LIMBS": 1, "XL_MAX_GROUPS": 1})
             continue
-        fixed = {"XL_MAX_LIMBS": FIXED_LIMBS, "XL_MAX_GROUPS": FIXED_GROUPS, "XL_SPECIALISED": 1}
         sizes = {str(size): {"XL_MAX_LIMBS": size, "XL_MAX_GROUPS": 2 * size} for size in SIZES}
-        for name, macros in {"fixed": fixed, **sizes}.items():
+        if kernel not in _ONE_LANE:
+            sizes["fixed"] = {"XL_MAX_LIMBS": FIXED_LIMBS, "XL_MAX_GROUPS": FIXED_GROUPS, "XL_SPECIALISED": 1}
+        for name, macros in sizes.items():
             yield Module(f"{kernel}-{name}", text, {**lanes, **macros})
             if "XL_WHOLE" in body:
                 yield Module(f"{kernel}-{name}-whole", text, {**lanes, **macros, "XL_WHOLE": 1})
@@ -97,12 +100,12 @@ def _plain_modules() -> Iterator[Module]:
             yield Module(f"{kernel}-{octets}", matrix_text(), BYTES.macros(octets))
 
 
-# ---- SPIR-V: five words, then instructions; the first word of each has its length and what it is -----------------------
+# ---- SPIR-V: five words, then instructions; the first word of each has its length and what it is -------------------
 
 MAGIC, HEADER = 0x07230203, 5
 _NAME, _EXTENSION, _CAPABILITY = 5, 10, 17
 _SPEC_CONSTANT, _CONSTANT, _FUNCTION, _FUNCTION_END, _CALL, _DECORATE = 50, 43, 54, 56, 57, 71
-_SPEC_ID, _LINKAGE = 1, 41
+_SPEC_ID, _LINKAGE, _IMPORT = 1, 41, 1
 _SIGNED_UNSIGNED_DOT, _PACKED_BYTES = 4452, 0
 _DOT_CAPABILITIES, _DOT_EXTENSION = (6019, 6018), b"SPV_KHR_integer_dot_product\0"
 _DOT_FUNCTION = "dot_4x8packed_us_int"
@@ -150,7 +153,7 @@ def specialised(module: bytes, constants: tuple[int, ...]) -> bytes:
 def with_dot_products(module: bytes) -> bytes:
     """The module with instructions for its calls of OpenCL C's dot product of unsigned with signed bytes."""
     parts = list(instructions(module))
-    function = next((x[1] for x in parts if operation(x) == _DECORATE and _is_dot_product(x)), None)
+    function = next((x[1] for x in parts if _is_dot_product(x)), None)
     if function is None:
         return module
     found: list[Instruction] = []
@@ -172,6 +175,11 @@ def with_dot_products(module: bytes) -> bytes:
     return _joined(module, [*found[:count], *capabilities, extension, *found[count:]])
 
 
-def _is_dot_product(decoration: Instruction) -> bool:
-    name = struct.pack(f"<{len(decoration)}I", *decoration)
-    return decoration[2] == _LINKAGE and _DOT_FUNCTION.encode() in name
+def _is_import(instruction: Instruction) -> bool:
+    """Whether this says that a function is another module's."""
+    return operation(instruction) == _DECORATE and instruction[2] == _LINKAGE and instruction[-1] == _IMPORT
+
+
+def _is_dot_product(instruction: Instruction) -> bool:
+    name = struct.pack(f"<{len(instruction)}I", *instruction)
+    return _is_import(instruction) and _DOT_FUNCTION.encode() in name

@@ -20,6 +20,7 @@ from exactla_backends.host_memory import HostMemory
 from exactla_backends.kernels.modules import FIXED_LIMBS, LANES
 from exactla_backends.kernels.text import kernel_text
 from exactla_backends.sycl import programs
+from exactla_backends.sycl.runtime import devices
 
 _queue: ContextVar[Any] = ContextVar("exactla_sycl_queue", default=None)
 ALIGNMENT = 64
@@ -32,7 +33,12 @@ VECTOR_LANES = 16
 
 @cache
 def _default_queue() -> Any:
-    return dpctl.SyclQueue("opencl")
+    return dpctl.SyclQueue(max(devices(), key=_preference))
+
+
+def _preference(device: Any) -> tuple[bool, bool]:
+    """GPUs before others, and OpenCL, which takes source, before Level Zero."""
+    return bool(device.is_gpu), device.backend == dpctl.backend_type.opencl
 
 
 @cache

@@ -10,14 +10,13 @@ import os
 import zipfile
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 import dpctl
 
-import exactla_backends.sycl
 from exactla.errors import BackendUnavailable
 from exactla_backends.kernels import modules
+from exactla_backends.sycl.runtime import path_of_modules
 
 SETTING = "EXACTLA_SYCL_KERNELS"
 STANDARD = "-cl-std=CL3.0"
@@ -90,17 +89,11 @@ def module_file(name: str) -> bytes:
     BackendUnavailable
         Exactla was built without them.
     """
-    found = path()
+    found = path_of_modules()
     if found is None:
         raise BackendUnavailable(NO_MODULES)
     with zipfile.ZipFile(found) as file:
         return file.read(name)
-
-
-def path() -> Path | None:
-    """The file of all modules, None where this installation has none."""
-    folders = [Path(folder) for folder in exactla_backends.sycl.__path__]
-    return next((folder / modules.FILE_NAME for folder in folders if (folder / modules.FILE_NAME).exists()), None)
 
 
 _DOT_PRODUCTS = """

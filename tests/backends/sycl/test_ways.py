@@ -10,6 +10,7 @@ from exactla_backends.kernels import spirv
 from exactla_backends.sycl import device as sycl_device
 from exactla_backends.sycl import programs
 from exactla_backends.sycl.matrix import SyclMatrix
+from exactla_backends.sycl.runtime import path_of_modules
 
 
 class OneLane(sycl_device.SyclDevice):
@@ -59,7 +60,7 @@ def made_in_a_way(request):
     """A backend of its own, with the programs that it has compiled."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param.startswith("SPIR-V"):
-            if programs.path() is None:
+            if path_of_modules() is None:
                 pytest.skip(f"kernels as SPIR-V NOT EXERCISED: {spirv.why_none() or programs.NO_MODULES}")
             patch.setenv(programs.SETTING, "spirv")
         if request.param == "SPIR-V without dot products":
