@@ -148,6 +148,10 @@ class SyclDevice:
         """Whether the current queue is that of a CPU."""
         return bool(self.queue.sycl_device.is_cpu)
 
+    def largest_group(self) -> int:
+        """The largest number of work items that work together."""
+        return int(self.queue.sycl_device.max_work_group_size)
+
     def has_vectors(self) -> bool:
         """Whether kernels are written in vectors that a CPU has instructions for, which SPIR-V has no types for."""
         return self.is_cpu() and not programs.needs_spirv(self.queue)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from exactla_backends.sycl.device import SyclDevice
 
 RESIDUES = 16
 """Residues of a row that a work item packs."""
+
+ROWS_TOGETHER = 16
+"""Rows of work items in a group, at most, where their panel lies in a cache."""
 
 
 class SyclMatrix:
@@ -78,8 +81,17 @@ class SyclMatrix:
         if 0 in grid:
             return
         way = self._way()
-        group = (way.group, 1, 1) if grid[0] % way.group == 0 else None
-        self._device.run(kernel, matrix_text(), way.macros(octets), grid, group, arguments)
+        self._device.run(kernel, matrix_text(), way.macros(octets), grid, self._group(grid), arguments)
+
+    def _group(self, grid: tuple[int, int, int]) -> tuple[int, int, int] | None:
+        """Work items that share a panel, and as many rows of them as divide the grid and the device takes."""
+        width = self._way().group
+        if width == 1:
+            return 1, 1, 1
+        if grid[0] % width:
+            return None
+        room = min(self._device.largest_group() // width, ROWS_TOGETHER)
+        return width, gcd(grid[1], 1 << (max(room, 1).bit_length() - 1)), 1
 
     def longest(self, engine: Engine, modulus_limit: int) -> int:
         return engine.depth(OCTET_LIMIT)  # digits, too, are octets
