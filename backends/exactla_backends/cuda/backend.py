@@ -1,7 +1,6 @@
 """The CUDA backend: the verbs of all devices, and faster kernels for those that large products spend their time in."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from math import prod
 
 import numpy as np
@@ -45,7 +44,7 @@ class CudaBackend(DeviceBackend):
         super().__init__("cuda", device, matrix)
         self._cuda = device
         self._cells = CellPool(device)
-        self._direct = Direct(device, matrix, self._constant, self._cells)
+        self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
 
     def direct(
         self,
@@ -57,24 +56,23 @@ class CudaBackend(DeviceBackend):
         *,
         checks: bool = True,
     ) -> Sequence[Encodings] | None:
-        engine = self.engines[0]
-        is_exact = partial(self.engine_is_exact, engine, engine.modulus_limits[0])
-        return self._direct.product(left, right, transposed, format, roundings, checks, is_exact)
+        return self._direct.product(left, right, transposed, format, roundings, checks=checks)
 
     def _place(self) -> elements.Place:
         number = self._cuda.number
-        return elements.Place(number, driver.target(number), self._cuda.stream)
+        return elements.Place(number, driver.target(number))
 
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
         if not all(len(side) == 1 and _has_few_parts(side[0]) for side in sides):
             return super().scan(sides)
-        place, cells = self._place(), self._cells.take(CELLS * len(sides))
+        place, stream = self._place(), self._cuda.stream
+        cells = self._cells.take(CELLS * len(sides), (place.device, stream))
         found = []
         for number, (operand,) in enumerate(sides):
             stacks, rows, _ = operand.shape
             memory = self._cuda.allocate(16 * stacks * rows)
             address = cells.address(CELLS * number)
-            elements.exponents(place, _format(operand), _entries(operand), memory.ptr, address)
+            elements.exponents(place, _format(operand), _entries(operand), memory.ptr, address).run(stream)
             exponents, tops = both_rows(memory, stacks, rows)
             found.append(operand._replace(exponents=exponents, tops=tops))
         seen = self._cells.read(cells, 0, CELLS * len(sides))
@@ -88,7 +86,7 @@ class CudaBackend(DeviceBackend):
             super()._scan_operand(operand, cells, ranges_at, nonfinite_at)
         elif 0 not in operand.shape:
             ranges, nonfinite = cells.ptr + CELL * ranges_at, cells.ptr + CELL * nonfinite_at
-            elements.scan(self._place(), _format(operand), _entries(operand), ranges, nonfinite)
+            elements.scan(self._place(), _format(operand), _entries(operand), ranges, nonfinite).run(self._cuda.stream)
 
     def _residues(
         self, operand: Operand, base: ResidueBase, depth: int, count: Count, constants: Mapping[str, int]
@@ -107,7 +105,7 @@ class CudaBackend(DeviceBackend):
             _exponents(operand),
             (planes.ptr, depth),
             (operand.bits, operand.truncated, operand.finite, count.memory.ptr + CELL * count.cell),
-        )
+        ).run(self._cuda.stream)
         return planes
 
     def _launch_round(
@@ -125,7 +123,7 @@ class CudaBackend(DeviceBackend):
             return
         if 0 in planes.shape:
             return
-        elements.round8(self._place(), format, base, self._results(planes, exponents, outputs))
+        elements.round8(self._place(), format, base, self._results(planes, exponents, outputs)).run(self._cuda.stream)
 
     def _results(
         self,
@@ -167,7 +165,7 @@ class CudaBackend(DeviceBackend):
         left_over = self._counts.new()
         if 0 in planes.shape:
             return results, left_over
-        place, places = self._place(), self._table(np.array(pairs, np.int64))
+        place, stream, places = self._place(), self._cuda.stream, self._table(np.array(pairs, np.int64))
         dropped = [self._count_dropped(place, x, y) for x, y in zip(exact, leading, strict=True)]
         capacity = prod(planes.shape) // DOUBTFUL_SHARE + FEW
         limbs = tables.limbs_for(sum_bits(exact[0].bits, exact[1].bits, exact[0].shape[2]))
@@ -185,9 +183,9 @@ class CudaBackend(DeviceBackend):
                 capacity=capacity,
             )
             job = self._results(planes, exponents, outputs)
-            elements.round8(place, format, base, job, certificate)
+            elements.round8(place, format, base, job, certificate).run(stream)
             left = left_over.memory.ptr + CELL * left_over.cell
-            elements.settle(place, formats, limbs, sides, job, certificate, left)
+            elements.settle(place, formats, limbs, sides, job, certificate, left).run(stream)
         return results, left_over
 
     def _count_dropped(self, place: elements.Place, exact: Operand, leading: Operand) -> Memory:
@@ -195,7 +193,8 @@ class CudaBackend(DeviceBackend):
         stacks, rows, _ = exact.shape
         counts = self._filled(stacks * rows, stacks * rows, 0)
         if leading.exponents is not exact.exponents and 0 not in exact.shape:
-            elements.count_dropped(place, _format(exact), _entries(exact), _exponents(leading), counts.ptr)
+            counting = elements.count_dropped(place, _format(exact), _entries(exact), _exponents(leading), counts.ptr)
+            counting.run(self._cuda.stream)
         return counts
 
 

@@ -68,8 +68,8 @@ def built(cuda, monkeypatch, launch, *arguments, target):
     seen = []
     with monkeypatch.context() as patch:
         patch.setattr(cuda.driver, "kernel", lambda text, name, options, *_: (text, name, options))
-        patch.setattr(cuda.driver, "launch", lambda source, grid, block, stream, given: seen.append((source, given)))
-        launch(cuda.elements.Place(0, target, 0), *arguments)
+        patch.setattr(cuda.elements, "Launch", lambda source, grid, block, given: seen.append((source, given)))
+        launch(cuda.elements.Place(0, target), *arguments)
     ((source, given),) = seen
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
