@@ -1,7 +1,7 @@
 /* Products of residue planes for any device, each reduced by its modulus where it is made.
  *
- * A work item makes a tile of XL_TILE_ROWS rows and XL_TILE_COLUMNS vectors of XL_WIDTH results. The left operand is read
- * by rows; the right one is packed into panels of XL_PANEL columns, whose words lie one behind the other.
+ * A work item makes a tile of XL_TILE_ROWS rows and XL_TILE_COLUMNS vectors of XL_WIDTH results. The left operand is
+ * read by rows; the right one is packed into panels of XL_PANEL columns, whose words lie one behind the other.
  *
  * With XL_PAIRS, for CPUs, a word has two residues, of 16 bits each, and products are made for vectors of columns, by
  * sums of pairs. Without, for GPUs, a word has four residues. Those of the left operand become unsigned by adding 128,
@@ -124,8 +124,8 @@ XL_FUNCTION void xl_transpose(XL_GLOBAL uint32_t *to, xl_residues from, int64_t 
 #endif
 }
 
-/* Residues [planes, rows, depth] as words [planes, panels, words, XL_PANEL], the rows padded with zeros. A work item takes
- * 16 residues of XL_WIDTH rows. */
+/* Residues [planes, rows, depth] as words [planes, panels, words, XL_PANEL], the rows padded with zeros. A work item
+ * takes 16 residues of XL_WIDTH rows. */
 XL_KERNEL xl_kernel_pack_right(xl_residues from, int64_t depth, int64_t rows, int64_t padded_rows,
                                XL_GLOBAL uint32_t *to) {
     const int64_t row = XL_GLOBAL_INDEX(0) * XL_WIDTH, first = XL_GLOBAL_INDEX(1) * 16, plane = XL_GLOBAL_INDEX(2);
@@ -229,9 +229,10 @@ XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS], co
 }
 
 /* Planes [pairs, moduli, rows, columns] of the product, or with `add` of the sum of it and what the planes hold.
+ *
  * Axis 1 - XL_PAIRS runs over tiles of rows, the other one of 0 and 1 over tiles of columns, axis 2 over pairs and
- * moduli. The left operand has rows of `depth` residues, the right one is padded to `right_columns`. The matrices of pair
- * t are places[t] and places[pairs + t]. */
+ * moduli: with XL_PAIRS a panel stays in a cache while its rows pass. The left operand has rows of `depth` residues,
+ * the right one is padded to `right_columns`. The matrices of pair t are places[t] and places[pairs + t]. */
 XL_KERNEL xl_kernel_multiply(xl_residues left, XL_GLOBAL const uint32_t *right, XL_GLOBAL const int64_t *places,
                              int64_t pairs, int64_t moduli, int64_t rows, int64_t columns, int64_t right_columns,
                              int64_t depth, int64_t negative, int64_t add, XL_GLOBAL const uint32_t *constants,
