@@ -32,6 +32,7 @@ from exactla.settings import (
 from exactla.widths import width_ulps
 
 if TYPE_CHECKING:
+    from exactla.mparray import MPArray
     from exactla.rationals import Rational
     from exactla.solving import (
         Factorization,
@@ -57,6 +58,7 @@ __all__ = [
     "GeneralSolution",
     "InconsistentSystemError",
     "Info",
+    "MPArray",
     "NonFiniteError",
     "OperandChangedError",
     "PrecisionError",
@@ -97,6 +99,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "exactla.mparray": ("MPArray",),
     "exactla.rationals": ("Rational",),
     "exactla.solving": (
         *("Factorization", "GeneralSolution", "det", "factor", "inv", "nullspace", "rank"),
