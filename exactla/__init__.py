@@ -32,6 +32,7 @@ from exactla.settings import (
 from exactla.widths import width_ulps
 
 if TYPE_CHECKING:
+    from exactla import gallery
     from exactla.mparray import MPArray
     from exactla.rationals import Rational
     from exactla.solving import (
@@ -75,6 +76,7 @@ __all__ = [
     "digest",
     "engine",
     "factor",
+    "gallery",
     "inv",
     "mm",
     "mm_enclose",
@@ -110,6 +112,8 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "gallery":
+        return importlib.import_module("exactla.gallery")
     for module, names in _LATE.items():
         if name in names:
             found = globals()[name] = getattr(importlib.import_module(module), name)

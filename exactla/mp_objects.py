@@ -3,7 +3,7 @@
 What an `MPArray` is made of and turned into, entry by entry in Python integers; knows shapes and names of arguments.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,10 +96,19 @@ def read(array: Objects, name: str, read_one: Callable[[Any], Dyadic], accepted:
             raise TypeError(f"{_entry(name, array.shape, position)} is a {kind}; {accepted}") from None
         except ValueError as error:
             raise ValueError(f"{_entry(name, array.shape, position)}: {error}") from None
+    return _joined(numbers, array.shape)
+
+
+def from_dyadics(array: Objects) -> tuple[Limbs, int]:
+    """Limbs and the exponent of an object array of `Dyadic`, as `read` gives them."""
+    return _joined(array.ravel().tolist(), array.shape)
+
+
+def _joined(numbers: Sequence[Dyadic], shape: tuple[int, ...]) -> tuple[Limbs, int]:
     exponent, bits = dyadics.extent(numbers)
     count = bits // LIMB + 1
-    check_room(array.size, count)
-    return to_limbs(dyadics.integers(numbers, exponent), count).reshape(*array.shape, count), exponent
+    check_room(len(numbers), count)
+    return to_limbs(dyadics.integers(numbers, exponent), count).reshape(*shape, count), exponent
 
 
 def _index(shape: tuple[int, ...], position: int) -> tuple[int, ...]:

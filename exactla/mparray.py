@@ -219,7 +219,7 @@ class MPArray:
         WorkspaceError
             The exponents are so far apart that the limbs do not fit.
         """
-        rounder = dyadics.Rounder(_precision(precision))
+        rounder = dyadics.Rounder(checked_precision(precision))
 
         def read_one(text: Any) -> dyadics.Dyadic:
             if not isinstance(text, str):
@@ -296,12 +296,12 @@ class MPArray:
 
     def to_mpfr(self, precision: int | None = None) -> NDArray[np.object_]:
         """An object array of ``gmpy2.mpfr``, exact, or rounded once to a precision (to nearest, ties to even)."""
-        wanted = max(self.bits, dyadics.LEAST_PRECISION) if precision is None else _precision(precision)
+        wanted = max(self.bits, dyadics.LEAST_PRECISION) if precision is None else checked_precision(precision)
         return mp_objects.to_mpfr(self._integers(), self.exponent, wanted)
 
     def to_mpmath(self, precision: int | None = None) -> NDArray[np.object_]:
         """An object array of ``mpmath.mpf``, exact, or rounded once to a precision (to nearest, ties to even)."""
-        wanted = None if precision is None else _precision(precision)
+        wanted = None if precision is None else checked_precision(precision)
         return mp_objects.to_mpmath(self._integers(), self.exponent, wanted)
 
     def to_flint(self) -> Any:
@@ -353,7 +353,7 @@ class MPArray:
         rounding : {"nearest", "down", "up", "zero"}
             As in `mm`.
         """
-        limbs = mp_arithmetic.rounded(self._flat(), _precision(precision), _rounding(rounding))
+        limbs = mp_arithmetic.rounded(self._flat(), checked_precision(precision), _rounding(rounding))
         return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent)
 
     def normalized(self) -> "MPArray":
@@ -480,7 +480,7 @@ class MPArray:
             raise TypeError("an MPArray is multiplied by a number; exactla.mp_mm multiplies matrices")
         scale = _operand(factor)
         if scale is None or scale.ndim:
-            return NotImplemented  # type: ignore[no-any-return]
+            return NotImplemented
         number = scale.normalized()
         multiplier = int(from_limbs(number.limbs).item())
         limbs = mp_arithmetic.multiplied(self._flat(), multiplier)
@@ -594,7 +594,8 @@ def _rounding(name: str) -> Rounding:
         raise ValueError(f"rounding={name!r} is unknown; it may be {', '.join(Rounding)}") from None
 
 
-def _precision(precision: int) -> int:
+def checked_precision(precision: int) -> int:
+    """A precision as an integer, or the error that says what is wrong with it."""
     try:
         bits = operator.index(precision)
     except TypeError:
@@ -605,7 +606,7 @@ def _precision(precision: int) -> int:
 
 
 def _reader(precision: int | None) -> Any:
-    return dyadics.exact if precision is None else dyadics.Rounder(_precision(precision))
+    return dyadics.exact if precision is None else dyadics.Rounder(checked_precision(precision))
 
 
 def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
