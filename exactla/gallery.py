@@ -17,7 +17,8 @@ from exactla.core import dyadics
 from exactla.core.limbs import LIMB, Limbs, added, extended, negated, shifted_down, subtracted, to_limbs, trimmed
 from exactla.mp_limits import check_room
 from exactla.mp_objects import as_objects, from_dyadics
-from exactla.mparray import MPArray, checked_precision
+from exactla.mp_targets import checked_precision
+from exactla.mparray import MPArray
 
 __all__ = ["hilbert", "lotkin", "pascal", "random", "vandermonde"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from exactla.core import dyadics
 from exactla.core.dyadics import Dyadic, NotDyadicError, NotFiniteError
-from exactla.core.limbs import LIMB, Limbs, to_limbs
+from exactla.core.limbs import LIMB, Limbs, to_limbs, trimmed
 from exactla.core.scaling import mapped
 from exactla.errors import NonFiniteError
 from exactla.libraries.base import type_name
@@ -108,7 +108,8 @@ def _joined(numbers: Sequence[Dyadic], shape: tuple[int, ...]) -> tuple[Limbs, i
     exponent, bits = dyadics.extent(numbers)
     count = bits // LIMB + 1
     check_room(len(numbers), count)
-    return to_limbs(dyadics.integers(numbers, exponent), count).reshape(*shape, count), exponent
+    limbs = trimmed(to_limbs(dyadics.integers(numbers, exponent), count))
+    return limbs.reshape(*shape, limbs.shape[-1]), exponent
 
 
 def _index(shape: tuple[int, ...], position: int) -> tuple[int, ...]:

@@ -64,7 +64,8 @@ def factor(matrix: Rows, precision: int) -> Factors:
         for i in range(j, n):
             working[i][j] -= inner(lower[i], upper, j, j)
         pivot = max(range(j, n), key=lambda i: (abs(working[i][j]), -i))
-        for held in (perm, working, lower):
+        perm[j], perm[pivot] = perm[pivot], perm[j]
+        for held in (working, lower):
             held[j], held[pivot] = held[pivot], held[j]
         upper[j][j] = nearest(working[j][j], one)
         if not upper[j][j]:
