@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from exactla import mp_arithmetic, mp_objects
 from exactla.arrays import read
 from exactla.core import dyadics, expansions
-from exactla.core.decoding import Numbers, decoded
 from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs, trimmed
 from exactla.errors import NonFiniteError
-from exactla.formats import FLOAT64, BigIntegerFormat
+from exactla.formats import FLOAT64, BigIntegerFormat, Format
 from exactla.libraries.base import Source
 from exactla.mp_limits import check_room
 from exactla.mp_targets import COMPONENTS, Convertible, checked_precision
@@ -87,9 +86,9 @@ class MPArray(Convertible):
         encodings = source.library.host_encodings(source)
         if isinstance(source.format, BigIntegerFormat):
             return cls._of_integers(encodings, 0)
-        numbers = decoded(np.ascontiguousarray(encodings).reshape(-1), source.format)
-        _check_finite(numbers, source.name, source.shape)
-        return cls._of_parts([numbers], source.shape)
+        words = np.ascontiguousarray(encodings).reshape(-1, 1)
+        _check_finite(words, source)
+        return cls._of_sums(words, source.format, source.shape)
 
     @classmethod
     def from_components(cls, array: Any) -> "MPArray":
@@ -118,17 +117,16 @@ class MPArray(Convertible):
         if not source.shape or source.shape[-1] not in COMPONENTS:
             raise ValueError(f"{source.name} has shape {source.shape}; its last axis holds 2, 3 or 4 components")
         encodings = np.ascontiguousarray(source.library.host_encodings(source)).reshape(-1, source.shape[-1])
-        _check_finite(decoded(encodings.reshape(-1), FLOAT64), source.name, source.shape)
-        parts = [decoded(np.ascontiguousarray(column), FLOAT64) for column in encodings.T]
+        _check_finite(encodings, source)
         shape = source.shape[:-1]
-        if (wrong := expansions.first_overlap(parts)) >= 0:
+        if (wrong := expansions.first_overlap(encodings)) >= 0:
             index = tuple(int(i) for i in np.unravel_index(wrong, shape))
             values = encodings[wrong].view(np.float64).tolist()
             raise ValueError(
                 f"the components of {source.name}[{', '.join(map(str, index))}] overlap: {values}; each has to be less "
                 "than one unit in the last place of the one before it"
             )
-        return cls._of_parts(parts, shape)
+        return cls._of_sums(encodings, FLOAT64, shape)
 
     @classmethod
     def from_mpfr(cls, array: Any) -> "MPArray":
@@ -212,11 +210,11 @@ class MPArray(Convertible):
         return cls._of(*mp_objects.read(mp_objects.as_objects(array, "array"), "array", read_one, accepted))
 
     @classmethod
-    def _of_parts(cls, parts: list[Numbers], shape: tuple[int, ...]) -> "MPArray":
-        """The sums of components that do not overlap, each a flat array."""
-        needed = expansions.extent(parts)
-        check_room(len(parts[0].significand), needed.limbs)
-        limbs = trimmed(expansions.sums(parts, needed))
+    def _of_sums(cls, words: NDArray[Any], format: Format, shape: tuple[int, ...]) -> "MPArray":
+        """The sums of rows of encodings, of components that do not overlap."""
+        needed = expansions.extent(words, format)
+        check_room(len(words), needed.limbs)
+        limbs = trimmed(expansions.sums(words, format, needed))
         return cls._of(limbs.reshape(*shape, limbs.shape[-1]), needed.exponent)
 
     @classmethod
@@ -332,10 +330,9 @@ def _real(array: Any, name: str) -> Source:
     return source
 
 
-def _check_finite(numbers: Numbers, name: str, shape: tuple[int, ...]) -> None:
-    if not numbers.finite.all():
-        place = np.unravel_index(int((~numbers.finite).argmax()), shape)
-        raise NonFiniteError(name, tuple(int(i) for i in place))
+def _check_finite(words: NDArray[Any], source: Source) -> None:
+    if (wrong := expansions.first_not_finite(words, source.format)) >= 0:
+        raise NonFiniteError(source.name, tuple(int(i) for i in np.unravel_index(wrong, source.shape)))
 
 
 def _reader(precision: int | None) -> Any:
