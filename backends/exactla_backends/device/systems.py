@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from exactla import registry
 from exactla.backend import Backend, Lifting, Minor
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import Halving
 from exactla_backends.device.device import HostArray
 
 
@@ -14,6 +15,10 @@ class BorrowedSystems:
     @property
     def _host(self) -> Backend:
         return registry.default("cpu")
+
+    @property
+    def halving(self) -> Halving:
+        return self._host.halving
 
     @property
     def least_lifting(self) -> int:

@@ -4,4 +4,5 @@
 #include "host_intervals.h"
 #include "host_special.h"
 #include "host_results.h"
+#include "host_small.h"
 #include "host_systems.h"
