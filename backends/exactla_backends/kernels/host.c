@@ -5,3 +5,4 @@
 #include "host_special.h"
 #include "host_results.h"
 #include "host_systems.h"
+#include "host_wide.h"

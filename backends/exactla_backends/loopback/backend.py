@@ -46,6 +46,7 @@ class Loopback:
         self.settled_bits = inner.settled_bits
         self.least_lifting = inner.least_lifting
         self.prime_limits = inner.prime_limits
+        self.multiprecision = inner.multiprecision
         self.calls: Counter[str] = Counter()
 
     def __getattr__(self, method: str) -> Callable[..., Any]:

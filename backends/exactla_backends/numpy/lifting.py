@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Lifting, Minor
+from exactla.backend import Lifting, Minor, Multiprecision
 from exactla.core.moduli import ResidueBase
 from exactla.core.scaling import largest
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import modular
 from exactla_backends.numpy import residues as rns
 from exactla_backends.numpy.encodings import Ints
+from exactla_backends.numpy.multiprecision import HostMultiprecision
 from exactla_backends.numpy.threads import for_each
 
 Array = NDArray[Any]
@@ -43,6 +44,8 @@ def minors(matrix: Array, primes: Sequence[int]) -> list[Minor]:
 
 class HostSystems:
     """Verbs of `exactla.backend.Backend` for systems, on matrices of the host: a backend without its own has these."""
+
+    multiprecision: Multiprecision = HostMultiprecision()
 
     least_lifting = 40
     prime_limits: tuple[int, ...] = (1 << 22,)
