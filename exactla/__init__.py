@@ -32,6 +32,7 @@ from exactla.settings import (
 from exactla.widths import width_ulps
 
 if TYPE_CHECKING:
+    from exactla import gallery
     from exactla.factoring import LU, lu_factor, lu_solve
     from exactla.mp_products import mp_mm
     from exactla.mparray import MPArray
@@ -78,6 +79,7 @@ __all__ = [
     "digest",
     "engine",
     "factor",
+    "gallery",
     "inv",
     "lu_factor",
     "lu_solve",
@@ -118,6 +120,8 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "gallery":
+        return importlib.import_module("exactla.gallery")
     for module, names in _LATE.items():
         if name in names:
             found = globals()[name] = getattr(importlib.import_module(module), name)

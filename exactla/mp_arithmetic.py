@@ -119,7 +119,8 @@ def _round_rows(
     rounding: Rounding,
 ) -> None:
     """Bring integers to multiples of 2**place, in place."""
-    up = limb_entries.rounded_windows(magnitude, negative, places, rounding) != limb_entries.windows(magnitude, places)
+    kept = limb_entries.windows(magnitude, places - 1) >> np.uint64(1)
+    up = limb_entries.rounded_windows(magnitude, negative, places, rounding) != kept
     below = _low_bits(magnitude, places)
     # towards zero, then a unit of the last place away from it
     cleared = limbs.subtracted(magnitude, below)

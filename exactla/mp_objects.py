@@ -3,7 +3,7 @@
 What an `MPArray` is made of and turned into, entry by entry in Python integers; knows shapes and names of arguments.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from exactla.core import dyadics
 from exactla.core.dyadics import Dyadic, NotDyadicError, NotFiniteError
-from exactla.core.limbs import LIMB, Limbs, to_limbs
+from exactla.core.limbs import LIMB, Limbs, to_limbs, trimmed
 from exactla.core.scaling import mapped
 from exactla.errors import NonFiniteError
 from exactla.libraries.base import type_name
@@ -96,10 +96,20 @@ def read(array: Objects, name: str, read_one: Callable[[Any], Dyadic], accepted:
             raise TypeError(f"{_entry(name, array.shape, position)} is a {kind}; {accepted}") from None
         except ValueError as error:
             raise ValueError(f"{_entry(name, array.shape, position)}: {error}") from None
+    return _joined(numbers, array.shape)
+
+
+def from_dyadics(array: Objects) -> tuple[Limbs, int]:
+    """Limbs and the exponent of an object array of `Dyadic`, as `read` gives them."""
+    return _joined(array.ravel().tolist(), array.shape)
+
+
+def _joined(numbers: Sequence[Dyadic], shape: tuple[int, ...]) -> tuple[Limbs, int]:
     exponent, bits = dyadics.extent(numbers)
     count = bits // LIMB + 1
-    check_room(array.size, count)
-    return to_limbs(dyadics.integers(numbers, exponent), count).reshape(*array.shape, count), exponent
+    check_room(len(numbers), count)
+    limbs = trimmed(to_limbs(dyadics.integers(numbers, exponent), count))
+    return limbs.reshape(*shape, limbs.shape[-1]), exponent
 
 
 def _index(shape: tuple[int, ...], position: int) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """Shapes of products: what `numpy.matmul` accepts, as stacks of matrices and the pairs of them that are multiplied."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Literal, NamedTuple
 
@@ -43,6 +44,8 @@ def matmul_layout(a: tuple[int, ...], b: tuple[int, ...], *, transposed: bool, n
     ValueError
         An operand is a number, the inner dimensions differ, or the stacks do not broadcast.
     """
+    if len(a) == len(b) == 2:
+        return _matrices(a, b, transposed, names)
     if not a or not b:
         name = names[1 if a else 0]
         raise ValueError(f"{name} is a single number; operands of a product have one dimension or more")
@@ -51,16 +54,29 @@ def matmul_layout(a: tuple[int, ...], b: tuple[int, ...], *, transposed: bool, n
     rows, depth = left[-2], left[-1]
     columns, other = (right[-2], right[-1]) if by_rows else (right[-1], right[-2])
     if depth != other:
-        form = f"{names[0]} @ {names[1]}{'.T' if transposed else ''}"
-        raise ValueError(f"inner dimensions of {form} differ: {depth} of shape {a} and {other} of shape {b}")
-    if len(a) == len(b) == 2:
-        return Layout(rows, columns, depth, (0,), (0,), (rows, columns))
+        raise _unequal(a, b, depth, other, transposed, names)
     try:
         stacks = np.broadcast_shapes(left[:-2], right[:-2])
     except ValueError:
         raise ValueError(f"stacks of {names[0]} of shape {a} and {names[1]} of shape {b} do not broadcast") from None
     shape = stacks + ((rows,) if len(a) > 1 else ()) + ((columns,) if len(b) > 1 else ())
     return Layout(rows, columns, depth, _index(left[:-2], stacks), _index(right[:-2], stacks), shape)
+
+
+@lru_cache(maxsize=256)
+def _matrices(a: tuple[int, ...], b: tuple[int, ...], transposed: bool, names: tuple[str, str]) -> Layout:
+    """The layout of a product of two matrices: kept, since small products take not much longer."""
+    columns, other = b if transposed else (b[1], b[0])
+    if a[1] != other:
+        raise _unequal(a, b, a[1], other, transposed, names)
+    return Layout(a[0], columns, other, (0,), (0,), (a[0], columns))
+
+
+def _unequal(
+    a: tuple[int, ...], b: tuple[int, ...], depth: int, other: int, transposed: bool, names: tuple[str, str]
+) -> ValueError:
+    form = f"{names[0]} @ {names[1]}{'.T' if transposed else ''}"
+    return ValueError(f"inner dimensions of {form} differ: {depth} of shape {a} and {other} of shape {b}")
 
 
 def check_form(form: Form, shapes: Sequence[Sequence[int]], names: Sequence[str]) -> None:

@@ -83,10 +83,11 @@ class HostMemory:
         result[tile] = encodings
 
     def restore(self, parts: Sequence[Array], format: FloatFormat, shape: tuple[int, ...], like: Source) -> Any:
-        real = parts[0].reshape(shape)
         if len(parts) > 1:
-            return like.library.from_host_complex(real, parts[1].reshape(shape), format, like)
-        return like.library.from_host(real, format, like)
+            real, imag = (x.reshape(shape) for x in parts)
+            return like.library.from_host_complex(real, imag, format, like)
+        real = parts[0]
+        return like.library.from_host(real if real.shape == shape else real.reshape(shape), format, like)
 
     def direct(
         self,

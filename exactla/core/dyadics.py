@@ -110,9 +110,13 @@ _READERS: dict[tuple[str, str], Callable[[Any], Dyadic]] = {
 }
 
 
-def is_rational(value: Any) -> bool:
-    """Whether a value is a ratio of integers of some kind."""
-    return _parts(value) is not None
+def ratio(value: Any) -> tuple[int, int]:
+    """Numerator and positive denominator of a number of any kind that `exact` or a `Rounder` takes."""
+    parts = _parts(value)
+    if parts is not None:
+        return int(parts[0]), int(parts[1])
+    significand, exponent = exact(value)
+    return significand << max(exponent, 0), 1 << max(-exponent, 0)
 
 
 def _parts(value: Any) -> tuple[Any, Any] | None:
@@ -148,6 +152,16 @@ class Rounder:
                 return found
             return self._read(self._gmpy2.mpz(found.significand), found.exponent)
         return self._read(self._gmpy2.mpq(*map(int, parts)), 0)
+
+    def of_ratio(self, numerator: Any, denominator: Any) -> Dyadic:
+        """The nearest to numerator / denominator, for a positive denominator."""
+        if denominator == 1 and numerator.bit_length() <= self._precision:
+            return Dyadic(int(numerator), 0)
+        # two bits more, and a last one for what is left, decide as the whole quotient would
+        shift = max(self._precision + 3 + denominator.bit_length() - numerator.bit_length(), 0)
+        quotient, left = divmod(abs(numerator) << shift, denominator)
+        quotient = 2 * quotient + (left != 0)
+        return self._read(self._gmpy2.mpz(quotient if numerator >= 0 else -quotient), -shift - 1)
 
     def of_text(self, text: str) -> Dyadic:
         """The nearest to a decimal number or a ratio of integers.

@@ -4,12 +4,12 @@ A number given by several components is their exact sum. Arrays are flat: N numb
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.core.decoding import Numbers
+from exactla.core.decoding import decoded
 from exactla.core.limb_entries import (
     Flags,
     Ints,
@@ -21,7 +21,7 @@ from exactla.core.limb_entries import (
     word_bits,
 )
 from exactla.core.limbs import LIMB, Limbs
-from exactla.formats import FLOAT64, FloatFormat
+from exactla.formats import FLOAT64, FloatFormat, Format
 from exactla.results import Rounding
 
 Words = NDArray[np.uint64]
@@ -40,12 +40,13 @@ class Extent(NamedTuple):
     limbs: int
 
 
-def extent(parts: list[Numbers]) -> Extent:
-    """What the sums of the components need, for components that do not overlap."""
+def extent(words: NDArray[Any], format: Format) -> Extent:
+    """What the sums of each row of encodings [N, components] need, for components that do not overlap."""
     lowest, highest = [], []
-    for part in parts:
-        there = part.significand != 0
-        if there.any():
+    for start, stop in blocks(*words.shape):
+        part = decoded(words[start:stop].reshape(-1), format)
+        there = np.flatnonzero(part.significand)
+        if len(there):
             significand, exponent = part.significand[there], part.exponent[there]
             lowest.append(int((exponent + trailing_zeros(significand)).min()))
             highest.append(int((exponent + word_bits(significand)).max()))
@@ -55,17 +56,16 @@ def extent(parts: list[Numbers]) -> Extent:
     return Extent(min(lowest), (max(highest) + 1 - min(lowest)) // LIMB + 1)
 
 
-def sums(parts: list[Numbers], needed: Extent) -> Limbs:
-    """Limbs [N, L] of the sum of each number's components, in units of 2**needed.exponent."""
-    entries = len(parts[0].significand)
-    found = np.zeros((entries, needed.limbs), np.uint64)
-    for start, stop in blocks(entries, needed.limbs):
-        for part in parts:
-            words, places = part.significand[start:stop], part.exponent[start:stop] - needed.exponent
+def sums(words: NDArray[Any], format: Format, needed: Extent) -> Limbs:
+    """Limbs [N, L] of the sum of each row of encodings [N, components], in units of 2**needed.exponent."""
+    found = np.zeros((len(words), needed.limbs), np.uint64)
+    for start, stop in blocks(*found.shape):
+        for column in words[start:stop].T:
+            part = decoded(np.ascontiguousarray(column), format)
+            places = part.exponent - needed.exponent
             below = np.minimum(places, 0)  # bits of 0
-            accumulate(
-                found[start:stop], words >> (-below).astype(np.uint64), places - below, part.negative[start:stop]
-            )
+            significand = part.significand >> (-below).astype(np.uint64)
+            accumulate(found[start:stop], significand, places - below, part.negative)
     return found
 
 
@@ -128,16 +128,30 @@ def _beyond(negative: Flags, format: FloatFormat, rounding: Rounding) -> Words:
     return np.where(outward, np.uint64(infinity), np.uint64(format.largest))
 
 
-def first_overlap(parts: list[Numbers]) -> int:
-    """The first number with a component of one unit in the last place of the one before it or more; -1 for none.
+def first_not_finite(words: NDArray[Any], format: Format) -> int:
+    """The first encoding, in C order, that is a NaN or an infinity; -1 for none."""
+    flat = words.reshape(-1)
+    for start, stop in blocks(len(flat), 1):
+        finite = decoded(flat[start:stop], format).finite
+        if not finite.all():
+            return start + int((~finite).argmax())
+    return -1
 
-    After a component of 0 there are only such.
+
+def first_overlap(words: Words) -> int:
+    """The first row of float64 encodings with a component of one unit in the last place of that before it, or more.
+
+    After a component of 0 there are only such. -1 where there is none.
     """
-    wrong = np.zeros(len(parts[0].significand), bool)
-    for upper, lower in pairwise(parts):
-        wide = lower.exponent + word_bits(lower.significand) > upper.exponent
-        wrong |= (lower.significand != 0) & (wide | (upper.significand == 0))
-    return int(wrong.argmax()) if wrong.any() else -1
+    for start, stop in blocks(*words.shape):
+        parts = [decoded(np.ascontiguousarray(column), FLOAT64) for column in words[start:stop].T]
+        wrong = np.zeros(stop - start, bool)
+        for upper, lower in pairwise(parts):
+            wide = lower.exponent + word_bits(lower.significand) > upper.exponent
+            wrong |= (lower.significand != 0) & (wide | (upper.significand == 0))
+        if wrong.any():
+            return start + int(wrong.argmax())
+    return -1
 
 
 def blocks(entries: int, count: int) -> list[tuple[int, int]]:

@@ -12,32 +12,49 @@ from exactla.results import Rounding
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+FEW = 16
+"""Limbs that are looked through one after the other."""
+
 NO_BITS = 1 << 60
 """What stands for the lowest bit of 0."""
 
 
 def magnitudes(limbs: Limbs) -> tuple[Limbs, Flags]:
     """A copy of the absolute values, and which integers are negative."""
-    negative = signs(limbs) != 0
-    found = limbs.copy()
-    if negative.any():
-        found[negative] = negated(limbs[negative])
-    return found, negative
+    sign = signs(limbs)
+    # two's complement: all bits flipped, and 1 added
+    found = limbs ^ sign[:, None]
+    lowest = found[:, 0]
+    lowest -= sign
+    out = np.flatnonzero(lowest < (sign & np.uint64(1)))
+    if len(out):
+        found[out] = negated(limbs[out])
+    return found, sign != 0
 
 
 def bit_lengths(magnitudes: Limbs) -> Ints:
     """Bits of each magnitude, 0 for 0."""
-    count = magnitudes.shape[-1]
-    top = count - 1 - np.argmax(magnitudes[:, ::-1] != 0, axis=1)
+    top = _first(magnitudes, range(magnitudes.shape[-1] - 1, -1, -1))
     words = _words(magnitudes, top)
     return np.asarray(np.where(words != 0, LIMB * top + word_bits(words), 0))
 
 
 def lowest_bits(magnitudes: Limbs) -> Ints:
     """Position of the lowest bit that is 1 in each magnitude, or in two's complement; NO_BITS for 0."""
-    low = np.argmax(magnitudes != 0, axis=1)
+    low = _first(magnitudes, range(magnitudes.shape[-1]))
     words = _words(magnitudes, low)
     return np.asarray(np.where(words != 0, LIMB * low + trailing_zeros(words), NO_BITS))
+
+
+def _first(limbs: Limbs, order: range) -> NDArray[np.int64]:
+    """The first limb of each entry, in an order, that is not 0; the last one where all are."""
+    if len(order) > FEW:
+        ahead = limbs[:, order.start :: order.step] if order.step < 0 else limbs
+        return np.asarray(order.start + order.step * np.minimum(np.argmax(ahead != 0, axis=1), len(order) - 1))
+    found = np.full(len(limbs), order[-1])
+    for place in reversed(order):
+        np.copyto(found, place, where=limbs[:, place] != 0)
+    return found
 
 
 def windows(magnitudes: Limbs, places: Ints) -> NDArray[np.uint64]:
@@ -50,21 +67,21 @@ def windows(magnitudes: Limbs, places: Ints) -> NDArray[np.uint64]:
 def rounded_windows(magnitudes: Limbs, negative: Flags, places: Ints, rounding: Rounding) -> NDArray[np.uint64]:
     """m / 2**place rounded to an integer, m the magnitude of a number whose sign decides the direction.
 
-    The result is below 2**64, and places are above -64; those past the limbs may be any.
+    The result is modulo 2**63, and places are above -63; those past the limbs may be any.
     """
     count = magnitudes.shape[-1]
     places = np.minimum(places, LIMB * count + 1)
-    kept = windows(magnitudes, places)
+    half = windows(magnitudes, places - 1)
+    kept = half >> np.uint64(1)
+    if rounding is Rounding.ZERO:
+        return kept
     lowest = lowest_bits(magnitudes)
     if rounding is Rounding.NEAREST:
-        half = windows(magnitudes, np.maximum(places - 1, 0)) & np.uint64(1)
-        above = (lowest < places - 1) | (kept & np.uint64(1) != 0)
-        up = (places > 0) & (half != 0) & above
-    elif rounding is Rounding.ZERO:
-        return kept
+        up = half & (kept | (lowest < places - 1))
+        up &= np.uint64(1)
     else:
-        up = (lowest < places) & (negative == (rounding is Rounding.DOWN))
-    return np.asarray(kept + up.astype(np.uint64))
+        up = ((lowest < places) & (negative == (rounding is Rounding.DOWN))).astype(np.uint64)
+    return np.asarray(kept + up)
 
 
 def accumulate(limbs: Limbs, words: NDArray[np.uint64], places: Ints, negative: Flags) -> None:
@@ -73,56 +90,54 @@ def accumulate(limbs: Limbs, words: NDArray[np.uint64], places: Ints, negative: 
     pieces = words << part, (words >> (np.uint64(LIMB - 1) - part)) >> np.uint64(1)
     count = limbs.shape[-1]
     flat = limbs.reshape(-1)
-    first = np.arange(len(limbs)) * count
+    at = np.arange(len(limbs)) * count + whole
+    # where all bits are flipped before and after, a sum is a difference
+    flip = -negative.astype(np.uint64)
     over = np.zeros(len(limbs), np.uint64)
     for offset, piece in enumerate(pieces):
-        places = whole + offset
-        over = _add_words(flat, first, places, count, piece, over, negative)
-    _propagate(flat, first, whole + 2, count, over, negative)
+        over = _add_words(flat, at + offset, whole + offset < count, piece, over, flip)
+    rows = np.flatnonzero(over)
+    _propagate(flat, at[rows] + len(pieces), count - len(pieces) - whole[rows], flip[rows])
 
 
 def _add_words(
     flat: NDArray[np.uint64],
-    first: NDArray[np.intp],
-    places: Ints,
-    count: int,
+    at: NDArray[np.int64],
+    inside: Flags,
     words: NDArray[np.uint64],
     carries: NDArray[np.uint64],
-    negative: Flags,
+    flip: NDArray[np.uint64],
 ) -> NDArray[np.uint64]:
-    """Add, or subtract where negative, words and carries at a limb of each entry; the carries out of it."""
-    inside = places < count
-    at = first + np.where(inside, places, 0)
-    old = flat[at]
-    partial = np.where(negative, old - words, old + words)
-    over = np.where(negative, old < words, partial < words)
-    new = np.where(negative, partial - carries, partial + carries)
-    over |= np.where(negative, partial < carries, new < carries)
-    flat[at] = np.where(inside, new, old)
-    return np.asarray((over & inside).astype(np.uint64))
+    """Add words and carries at a limb of each entry that has it; the carries out of it."""
+    if not inside.all():
+        rows = np.flatnonzero(inside)
+        found = np.zeros(len(at), np.uint64)
+        found[rows] = _add_words(flat, at[rows], inside[rows], words[rows], carries[rows], flip[rows])
+        return found
+    total = flat[at]
+    total ^= flip
+    total += words
+    over = total < words
+    total += carries
+    over |= total < carries
+    total ^= flip
+    flat[at] = total
+    return over.astype(np.uint64)
 
 
 def _propagate(
-    flat: NDArray[np.uint64],
-    first: NDArray[np.intp],
-    places: Ints,
-    count: int,
-    carries: NDArray[np.uint64],
-    negative: Flags,
+    flat: NDArray[np.uint64], at: NDArray[np.int64], left: NDArray[np.int64], flip: NDArray[np.uint64]
 ) -> None:
-    rows = np.flatnonzero(carries)
-    places = places[rows]
+    """Add 1 at limbs of which so many are left in their entries, and go on above where that is carried."""
     while True:
-        inside = places < count
-        rows, places = rows[inside], places[inside]
-        if not len(rows):
+        inside = left > 0
+        at, left, flip = at[inside], left[inside], flip[inside]
+        if not len(at):
             return
-        at = first[rows] + places
-        old = flat[at]
-        below = negative[rows]
-        flat[at] = np.where(below, old - np.uint64(1), old + np.uint64(1))
-        goes_on = old == np.where(below, np.uint64(0), ~np.uint64(0))
-        rows, places = rows[goes_on], places[goes_on] + 1
+        total = (flat[at] ^ flip) + np.uint64(1)
+        flat[at] = total ^ flip
+        on = total == 0
+        at, left, flip = at[on] + 1, left[on] - 1, flip[on]
 
 
 def _words(limbs: Limbs, places: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -3,12 +3,13 @@
 import ctypes
 import struct
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from exactla.core.moduli import residue_base
-from exactla.formats import BigIntegerFormat, FloatFormat, Format
+from exactla.formats import BIGINT, FLOAT_FORMATS, INTEGER_FORMATS, FloatFormat
 from exactla.libraries.base import Source
 from exactla.libraries.bits import UNSIGNED
 from exactla.results import Rounding
@@ -28,6 +29,15 @@ class _Plan(ctypes.Structure):
     _fields_ = (("residues", library.ResidueTable), ("crt", library.CrtTable), ("constants", library.Pointer))
 
 
+class Form(NamedTuple):
+    """What products of the same shapes, formats and roundings share."""
+
+    shape: tuple[int, ...]  # of the results of all roundings
+    dtype: Any  # of their encodings
+    rest: tuple[int, ...]  # the fields of xl_direct after the number of threads
+    owned: list[Array]  # what addresses among them point to
+
+
 class Direct:
     """The direct path of one instruction set."""
 
@@ -37,56 +47,60 @@ class Direct:
         self._depth, self._limbs = limits.depth, limits.plan_limbs
         self._plans = (ctypes.c_void_p * (limits.plan_bits * limits.plan_limbs))()
         self._plans_address = ctypes.addressof(self._plans)
+        self.form = lru_cache(maxsize=256)(self._form)
         self._owners: dict[int, tuple[_Plan, Any, Any, Any]] = {}
 
     def product(
         self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
     ) -> list[Array] | None:
         """Encodings of left @ right, or left @ right.T, for each rounding; None where it is not for here."""
-        if not self._takes(left, right, transposed) or len(roundings) > 2:
+        if left.complex or right.complex:
             return None
-        columns = right.shape[-2 if transposed else -1]
-        results = np.empty((len(roundings), *left.shape[:-1], columns), UNSIGNED[format.bits // 8])
-        arrays = left.library.host_encodings(left), right.library.host_encodings(right), results
-        code = self._run(arrays, (left.format, right.format, format), transposed, roundings)
+        names = left.format.name, right.format.name, format.name
+        form = self.form(left.shape, right.shape, transposed, names, tuple(roundings))
+        if form is None:
+            return None
+        results = np.empty(form.shape, form.dtype)
+        code = self.run(left.library.host_encodings(left), right.library.host_encodings(right), results, form)
         return list(results) if code == 0 else None
 
-    def _takes(self, left: Source, right: Source, transposed: bool) -> bool:
-        a, b = left.shape, right.shape
-        axes = len(a)
-        if axes != len(b) or not 2 <= axes <= 3 or (axes == 3 and a[0] != b[0]) or left.complex or right.complex:
-            return False
-        if isinstance(left.format, BigIntegerFormat) or isinstance(right.format, BigIntegerFormat):
-            return False
-        rows, depth, columns = a[-2], a[-1], b[-2 if transposed else -1]
-        entries = (rows + 2 * columns) * max(depth, self._depth) + rows * columns
-        return entries <= MOST_ENTRIES and columns > 0 and 0 not in a
-
-    def _run(
-        self,
-        arrays: tuple[Array, Array, Array],
-        formats: tuple[Format, Format, Format],
-        transposed: bool,
-        roundings: Sequence[Rounding],
-    ) -> int:
+    def run(self, left: Array, right: Array, results: Array, form: Form) -> int:
         """What the last call returned, which is above 0 where there is no plan; see xl_native_direct."""
-        left, right, results = arrays
-        # they hold what the addresses of the job point to
+        # the capsules hold what the addresses of the job point to
         capsules = left.__array_struct__, right.__array_struct__, results.__array_struct__
-        job = _JOB.pack(
-            *map(_description, capsules),
-            *map(_format, formats),
-            transposed,
-            self._plans_address,
-            library.wanted_threads(),
-            len(roundings),
-            tables.ROUNDINGS[roundings[0]],
-            tables.ROUNDINGS[roundings[-1]],
-        )
+        job = _JOB.pack(*map(_description, capsules), library.wanted_threads(), *form.rest)
         while (code := self._call(job)) > 0:
             if not self._add_plan(code - 1):
                 break
         return code
+
+    def _form(
+        self,
+        left: tuple[int, ...],
+        right: tuple[int, ...],
+        transposed: bool,
+        formats: tuple[str, str, str],
+        roundings: tuple[Rounding, ...],
+    ) -> Form | None:
+        """What products of these shapes, formats and roundings share; None where they are not for here."""
+        axes = len(left)
+        if axes != len(right) or not 2 <= axes <= 3 or (axes == 3 and left[0] != right[0]) or len(roundings) > 2:
+            return None
+        rows, depth, columns = left[-2], left[-1], right[-2 if transposed else -1]
+        entries = (rows + 2 * columns) * max(depth, self._depth) + rows * columns
+        if entries > MOST_ENTRIES or columns == 0 or 0 in left or BIGINT.name in formats:
+            return None
+        tables_of = [tables.format_table(FLOAT_FORMATS.get(name) or INTEGER_FORMATS[name]) for name in formats]
+        codes = [tables.ROUNDINGS[r] for r in roundings]
+        return Form(
+            shape=(len(roundings), *left[:-1], columns),
+            dtype=UNSIGNED[FLOAT_FORMATS[formats[2]].bits // 8],
+            rest=(
+                *map(library.pointer, tables_of),
+                *(int(transposed), self._plans_address, len(codes), codes[0], codes[-1]),
+            ),
+            owned=tables_of,
+        )
 
     def _add_plan(self, number: int) -> bool:
         """Make the plan of that number; returns whether it is for this path."""
@@ -107,13 +121,3 @@ class Direct:
 _description = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi), ((1, "capsule"), (1, "name", None))
 )
-
-_FORMATS: dict[str, tuple[int, Array]] = {}
-
-
-def _format(format: Format) -> int:
-    """The address of a format's table, which lives as long as the process."""
-    if format.name not in _FORMATS:
-        table = tables.format_table(format)
-        _FORMATS[format.name] = library.pointer(table), table
-    return _FORMATS[format.name][0]

@@ -198,10 +198,10 @@ typedef struct {
 typedef struct {
     const xl_array *left, *right; /* [M, K] and [K, N], or stacks of them */
     const xl_array *results;      /* [count, M, N], or [count, pairs, M, N], the last axis contiguous */
+    int64_t threads;
     const int64_t *left_format, *right_format, *result_format;
     int64_t transposed; /* 1 where the right matrices are [N, K] */
     const xl_direct_plan *const *plans; /* [XL_DIRECT_BITS][XL_DIRECT_LIMBS] */
-    int64_t threads;
     int64_t count, roundings[2];
 } xl_direct;
 

@@ -349,8 +349,11 @@ def _direct(native: Instructions, draw: Draw) -> Outcome:
     results, sides = whole[..., :columns], (left, right)
     if stacks == 1:
         results, sides = results[:, 0], (left[0], right[0])
+    names = kinds[0].name, kinds[1].name, rounding.format.name
     with xl.threads(1 + draw.below(3)):
-        code = _plans(native)._run((*sides, results), (*kinds, rounding.format), True, roundings)
+        form = _plans(native).form(sides[0].shape, sides[1].shape, True, names, tuple(roundings))
+        assert form is not None
+        code = _plans(native).run(*sides, results, form)
     return [("code", code), ("encodings", whole)]
 
 
