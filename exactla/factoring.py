@@ -284,12 +284,13 @@ def _nearest(value: Any, shift: int) -> int:
 
 def _unscaled(found: Limbs, exponents: NDArray[np.int64], shape: tuple[int, ...]) -> MPArray:
     """The numbers found * 2**exponents, over one exponent."""
-    least = int(exponents.min(initial=0)) if exponents.size == 0 else int(exponents.min())
+    least = int(exponents.min()) if exponents.size else 0
     integers = from_limbs(found)
     whole = np.empty(integers.shape, object)
     by = np.broadcast_to(exponents - least, integers.shape)
     whole.flat[:] = [int(x) << int(s) for x, s in zip(integers.flat, by.flat, strict=True)]
-    return MPArray._of(to_limbs(whole, limbs_needed(whole.flat)).reshape(*shape, -1), least)
+    limbs = to_limbs(whole, limbs_needed(whole.flat))
+    return MPArray._of(limbs.reshape(*shape, limbs.shape[-1]), least)
 
 
 def _lost(lost: lu.LostPivot, precision: int) -> PrecisionError:
