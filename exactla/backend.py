@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import Halving
 from exactla.formats import FloatFormat, Format
 from exactla.results import Rounding
 
@@ -129,7 +130,10 @@ class Lifting(Protocol):
     """
 
     base: ResidueBase  # the primes that do not divide det A
-    determinants: tuple[int, ...]  # det A modulo each of the primes that were given
+
+    @property
+    def determinants(self) -> tuple[int, ...]:
+        """det A modulo each of the primes that were given."""
 
     def lift(
         self, residual: "np.ndarray[Any, Any]", steps: int
@@ -138,6 +142,36 @@ class Lifting(Protocol):
 
         A digit is an integer of magnitude below P, in two's complement, the lowest 16 bits first.
         """
+
+    def expand(self, right_side: "np.ndarray[Any, Any]", weights: "np.ndarray[Any, Any]") -> "Expansion":
+        """The expansion of A**-1 b, so far of no digits, for b [n, c]; weights below 2**14 of its entries, [c n]."""
+
+
+class Expansion(Protocol):
+    """Digits x_i, as of `Lifting.lift`, of a solution A**-1 b = sum_i P**i x_i; entries count column by column."""
+
+    def lift(self, steps: int) -> None:
+        """Make so many more digits; a call that takes longer than a fraction of a second can be interrupted."""
+
+    def combinations(self) -> list[int]:
+        """For each step so far the sum of its digits times the weights of the entries."""
+
+    def multiply(self, weights: Sequence[int], modulus: int) -> "Numbers":
+        """For each entry sum_i weights[i] * x_i modulo a modulus, for the first steps; weights are in [0, modulus).
+
+        Those of magnitude below modulus / 4 are centred.
+        """
+
+
+class Numbers(Protocol):
+    """Long integers."""
+
+    @property
+    def bits(self) -> int:
+        """The least b such that all are below 2**b in magnitude, or one more."""
+
+    def integers(self) -> list[int]:
+        """The numbers, as Python's."""
 
 
 class Elimination(Protocol):
@@ -233,6 +267,10 @@ class Backend(Protocol):
     engines: tuple[Engine, ...]  # the preferred one first
     leading_bits: int  # bits of a row that the plan for wide operands keeps, see core.truncation
     settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
+
+    @property
+    def halving(self) -> Halving:
+        """How the Euclidean algorithm runs on numbers of some words; see core.reconstruction."""
 
     @property
     def least_lifting(self) -> int:

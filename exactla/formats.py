@@ -30,6 +30,9 @@ class FloatFormat:
     nan: int
     signed_zero: bool = True
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # formats are looked up in each call
+
     @property
     def bits(self) -> int:
         """Width of an encoding in bits."""
@@ -73,6 +76,9 @@ class IntegerFormat:
     name: str
     bits: int
     signed: bool
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __str__(self) -> str:
         return self.name

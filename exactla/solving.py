@@ -273,17 +273,19 @@ class Factorization:
         if self.inverse is None:
             raise _singular()
         integers, divisor = self.form.right_side(right.rows)
-        numerators, denominator = self.inverse.solve(integers)
+        with self.backend.scope(self.matrix.like):
+            found, denominator = self.inverse.solution(integers)
         if self.form.columns is None and divisor == 1:
-            return Rational._reduced(numerators.reshape(right.shape), denominator, self.matrix.like)
-        numerators, denominator = self.form.unscale(numerators, denominator)
+            return Rational._reduced(found, right.shape, denominator, self.matrix.like)
+        numerators, denominator = self.form.unscale(found.array, denominator)
         return Rational(numerators.reshape(right.shape), denominator * divisor, like=self.matrix.like)
 
     def det(self) -> Any:
         """The determinant, as from `exactla.det`."""
         if self.inverse is None:
             return 0
-        value = gmpy2.mpq(systems.determinant_of(self.backend, self.inverse))
+        with self.backend.scope(self.matrix.like):
+            value = gmpy2.mpq(systems.determinant_of(self.backend, self.inverse))
         for scales in (self.form.rows, self.form.columns):
             for scale in scales or ():
                 value *= scale

@@ -20,19 +20,23 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Backend, Lifting
+from exactla.backend import Backend, Lifting, Numbers
 from exactla.core.bounds import Bounds, hadamard
 from exactla.core.divisors import common_divisor
+from exactla.core.expansion import centred
 from exactla.core.moduli import ResidueBase
+from exactla.core.numerators import ListedNumbers, Numerators
 from exactla.core.primes import primes_below
-from exactla.core.radix import integers_of, signed_pieces, weighted_sums
-from exactla.core.reconstruction import rational, small_denominator
-from exactla.core.scaling import Integers, largest
+from exactla.core.reconstruction import EUCLID, Halving, rational, small_denominator
+from exactla.core.scaling import Integers, largest, mapped
 
 Progress = Callable[[int, int], object]
 
 MARGIN = 48
 """Bits by which a pair of numbers has to fall short of its modulus to be taken for the solution."""
+
+WEIGHTS = 1 << 14
+"""Weights of a random combination are below this."""
 
 SLACK = 24
 """Bits that numerators may be longer than that of a random combination."""
@@ -96,12 +100,15 @@ class InverseMatrix:
     ----------
     denominator : int
         The least common multiple of the denominators of the solutions so far; it divides the last invariant factor.
+    halving : Halving
+        The backend's.
     """
 
     matrix: Integers
     lifting: Lifting
     progress: Progress | None = None
     denominator: int = 1
+    halving: Halving = EUCLID
 
     @property
     def size(self) -> int:
@@ -109,9 +116,14 @@ class InverseMatrix:
         return len(self.matrix)
 
     @cached_property
+    def largest(self) -> int:
+        """The largest magnitude of an entry."""
+        return largest(self.matrix)
+
+    @cached_property
     def rough_bound(self) -> int:
         """A bound on the bits of the determinant, from the largest entry alone."""
-        return self.size * ((self.size * largest(self.matrix) ** 2).bit_length() + 1) // 2
+        return self.size * ((self.size * self.largest**2).bit_length() + 1) // 2
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -119,7 +131,12 @@ class InverseMatrix:
         return hadamard(self.matrix)
 
     def solve(self, right_side: Integers) -> tuple[NDArray[np.object_], int]:
-        """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor.
+        """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor."""
+        numerators, denominator = self.solution(right_side)
+        return numerators.array, denominator
+
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        """As `solve`, with numerators that are not Python integers yet.
 
         The denominators of several groups of right-hand sides become one at the end.
         """
@@ -130,10 +147,9 @@ class InverseMatrix:
             part = right_side[:, start : start + group]
             parts.append(_Solution(self, part).run(start, columns))
         if not parts:
-            return np.empty(right_side.shape, object), 1
+            return Numerators((), (self.size, 0)), 1
         common = int(gmpy2.lcm(*(d for _, d in parts)))
-        numerators = np.concatenate([n * (common // d) if d != common else n for n, d in parts], axis=1)
-        return numerators, common
+        return Numerators.joined([n if d == common else _multiplied(n, common // d) for n, d in parts]), common
 
     def _group(self, columns: int) -> int:
         """Right-hand sides that are solved at a time."""
@@ -146,22 +162,20 @@ class _Solution:
 
     def __init__(self, inverse: InverseMatrix, right_side: Integers) -> None:
         self._inverse = inverse
-        self._residual = right_side
         self._base: int = inverse.lifting.base.product
         self._step_bits = self._base.bit_length() - 1
         self._b = largest(right_side)
-        self._a: int = inverse.size * largest(inverse.matrix)
-        self._shape = right_side.shape
+        self._a: int = inverse.size * inverse.largest
+        self._shape: tuple[int, int] = right_side.shape
         # fixed: an answer never depends on them, since each is certified
-        self._weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size).astype(np.float64)
-        self._digits: list[NDArray[np.uint16]] = []
-        self._combined: list[int] = []
+        weights = np.random.default_rng(0).integers(1, WEIGHTS, right_side.size)
+        self._expansion = inverse.lifting.expand(right_side, weights)
         self._steps = 0
 
-    def run(self, start: int, columns: int) -> tuple[NDArray[np.object_], int]:
+    def run(self, start: int, columns: int) -> tuple[Numerators, int]:
         """Lift until the numerators are certain."""
-        if not self._residual.size or not self._b:
-            return np.full(self._shape, 0, object), 1
+        if not self._b:
+            return Numerators((ListedNumbers([0] * math.prod(self._shape)),), self._shape), 1
         for goal in self._tests():
             for _ in self._lift_to(goal):
                 if self._inverse.progress is not None:
@@ -182,7 +196,7 @@ class _Solution:
         """Steps after which Hadamard's bounds leave no doubt."""
         bounds = self._inverse.bounds
         squares = self._inverse.size * self._b**2
-        numerators = bounds.numerators(squares) + 15 + len(self._weights).bit_length()
+        numerators = bounds.numerators(squares) + 15 + math.prod(self._shape).bit_length()
         certificate = max(numerators + self._a.bit_length(), bounds.determinant + self._b.bit_length()) + 3
         steps: int = max(numerators + bounds.determinant + MARGIN + 2, certificate) // self._step_bits + 1
         return steps
@@ -204,17 +218,13 @@ class _Solution:
         step = max(1, WORK // (size * size * -(-columns // 16)))
         while self._steps < goal:
             count = min(step, goal - self._steps)
-            digits, self._residual = self._inverse.lifting.lift(self._residual, count)
-            self._digits.append(digits)
-            pieces = signed_pieces(digits).reshape(count, -1, digits.shape[-1])
-            # not by BLAS, whose threads would go on spinning on the cores of the next steps
-            self._combined += integers_of(np.einsum("e,sew->ws", self._weights, pieces))
+            self._expansion.lift(count)
             self._steps += count
             yield
 
     def _combination(self) -> Any:
         """A random combination of the components, modulo P**steps."""
-        digits = [gmpy2.mpz(d) for d in self._combined]
+        digits = [gmpy2.mpz(d) for d in self._expansion.combinations()]
         base = gmpy2.mpz(self._base)
         while len(digits) > 1:
             if len(digits) % 2:
@@ -223,33 +233,39 @@ class _Solution:
             base *= base
         return digits[0]
 
-    def _attempt(self) -> tuple[NDArray[np.object_], int] | None:
+    def _attempt(self) -> tuple[Numerators, int] | None:
         """The solution, if what is known of it so far proves one."""
         modulus = gmpy2.mpz(self._base) ** self._steps
         known = self._inverse.denominator
         combined = self._combination() * known
         room = modulus.bit_length()
-        factor, bits = 1, centred(combined, modulus).bit_length()
-        if bits + MARGIN + SLACK > room:
+        factor, numerator = 1, centred(combined, modulus)
+        if numerator.bit_length() + MARGIN + SLACK > room:
             if known > 1 and 2 * self._steps < self._most_steps:
                 return None  # the denominator may be new, but it is more likely that numerators need more steps
-            numerator, factor = rational(combined, modulus)
-            bits = numerator.bit_length()
-            if bits + factor.bit_length() + MARGIN > room:
+            numerator, factor = rational(combined, modulus, self._inverse.halving)
+            if numerator.bit_length() + factor.bit_length() + MARGIN > room:
                 return None
-        found = self._certified(known * factor, bits)
+        found = self._certified(known * factor, int(numerator))
         if found is not None:
             self._inverse.denominator = int(gmpy2.lcm(known, found[1]))
         return found
 
-    def _certified(self, denominator: int, bits: int) -> tuple[NDArray[np.object_], int] | None:
-        """Numerators for a denominator that is presumed right, if they satisfy the system."""
+    def _certified(self, denominator: int, combined: int) -> tuple[Numerators, int] | None:
+        """Numerators for a denominator that is presumed right, if they satisfy the system.
+
+        `combined` is the combination of the numerators.
+        """
+        bits = combined.bit_length()
         needed = max(self._a.bit_length() + bits, denominator.bit_length() + self._b.bit_length()) + 3
         if needed > self._steps * self._step_bits:
             return None  # no certificate is in reach
         few = min(self._steps, (needed + SLACK + MISSING_BITS) // self._step_bits + 1)
         for steps in dict.fromkeys((few, self._steps)):
-            numerators, modulus = self._numerators(denominator, steps)
+            found, modulus = self._numerators(denominator, steps)
+            if self._is_simple(found, denominator, combined, modulus):
+                return Numerators((found,), self._shape), denominator
+            numerators = found.integers()
             factor = _complete(numerators, modulus, bits + SLACK)
             if factor is None:
                 continue
@@ -257,8 +273,22 @@ class _Solution:
                 return _lowest_terms(numerators, denominator * factor, self._shape)
         return None
 
-    def _numerators(self, denominator: int, steps: int) -> tuple[list[int], int]:
-        """D x modulo P**steps, centred, for every entry, column by column; and P**steps."""
+    def _is_simple(self, numbers: Numbers, denominator: int, combined: int, modulus: int) -> bool:
+        """Whether numbers are certain, in lowest terms, from their length and their combination alone.
+
+        A divisor of all of them divides the sum of their products with weights. This sum is congruent to `combined`,
+        and equal where both are below half of the modulus.
+        """
+        most = 1 << numbers.bits
+        weighted = math.prod(self._shape) * WEIGHTS * most
+        return (
+            2 * (self._a * most + denominator * self._b) < modulus
+            and 2 * max(weighted, abs(combined)) < modulus
+            and gmpy2.gcd(denominator, combined) == 1
+        )
+
+    def _numerators(self, denominator: int, steps: int) -> tuple[Numbers, int]:
+        """D x modulo P**steps, for every entry, column by column; and P**steps."""
         base = gmpy2.mpz(self._base)
         modulus = base**steps
         weights, weight = [], denominator % modulus
@@ -266,7 +296,7 @@ class _Solution:
             weights.append(int(weight))
             weight = weight * base % modulus
         whole = int(modulus)
-        return [centred(s, whole) for s in weighted_sums(self._digits, weights)], whole
+        return self._expansion.multiply(weights, whole), whole
 
 
 def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
@@ -287,16 +317,12 @@ def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
         numerators[:] = [centred(n * factor, modulus) for n in numerators]
 
 
-def centred(value: Any, modulus: Any) -> Any:
-    """The residue of least magnitude."""
-    residue = value % modulus
-    return residue - modulus if 2 * residue > modulus else residue
-
-
-def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, ...]) -> tuple[NDArray[np.object_], int]:
+def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, int]) -> tuple[Numerators, int]:
     divisor = common_divisor(numerators, denominator)
     if divisor != 1:
         numerators = [n // divisor for n in numerators]
-    found = np.empty(len(numerators), object)
-    found[:] = numerators
-    return np.ascontiguousarray(found.reshape(shape[::-1]).T), denominator // divisor
+    return Numerators((ListedNumbers(numerators),), shape), denominator // divisor
+
+
+def _multiplied(numerators: Numerators, factor: int) -> Numerators:
+    return Numerators.of(mapped(numerators.array, lambda n: n * factor))

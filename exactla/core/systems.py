@@ -18,6 +18,7 @@ from exactla.core.divisors import common_divisor
 from exactla.core.dixon import InverseMatrix, NotFound, Progress, find_lifting
 from exactla.core.elimination import determinant, echelon, parity
 from exactla.core.moduli import ResidueBase
+from exactla.core.numerators import Numerators
 from exactla.core.primes import primes_below
 from exactla.core.scaling import Integers, mapped
 
@@ -36,6 +37,9 @@ class Inverse(Protocol):
     def solve(self, right_side: Integers) -> Solution:
         """The solution of matrix @ x = right_side."""
 
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        """The same, with numerators that need not be Python integers yet."""
+
 
 class Inconsistent(Exception):
     """No solution; `certificate` is an integer row y with y A = 0 and y b != 0 for column `column` of b."""
@@ -51,6 +55,10 @@ class SmallMatrix:
     """A small nonsingular matrix: systems are solved by elimination, each from the beginning."""
 
     matrix: Integers
+
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        numerators, denominator = self.solve(right_side)
+        return Numerators.of(numerators), denominator
 
     def solve(self, right_side: Integers) -> Solution:
         size = len(self.matrix)
@@ -75,7 +83,7 @@ def inverse_of(backend: Backend, matrix: Integers, progress: Progress | None) ->
     if size < backend.least_lifting:
         return SmallMatrix(matrix) if determinant(matrix.tolist()) else None
     try:
-        return InverseMatrix(matrix, find_lifting(backend, matrix), progress)
+        return InverseMatrix(matrix, find_lifting(backend, matrix), progress, halving=backend.halving)
     except NotFound:
         return _inverse_by_minors(backend, matrix, progress)
 
@@ -84,7 +92,8 @@ def _inverse_by_minors(backend: Backend, matrix: Integers, progress: Progress | 
     """As `inverse_of`, for a matrix that many primes find singular."""
     for prime, minor in _minors(backend, matrix):
         if len(minor.columns) == len(matrix):
-            return InverseMatrix(matrix, backend.lifting(matrix, ResidueBase((prime,))), progress)
+            lifting = backend.lifting(matrix, ResidueBase((prime,)))
+            return InverseMatrix(matrix, lifting, progress, halving=backend.halving)
         parts = _parts(backend, matrix, minor, progress, 1)
         if _holds(parts):
             return None

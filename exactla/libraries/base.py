@@ -6,6 +6,7 @@ This file knows no array library, and NumPy only as the carrier of entries on th
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -55,6 +56,11 @@ class Source:
     device: Any
     device_kind: str
     prepared: Any = None
+
+
+@cache
+def _unsigned(octets: int) -> "np.dtype[Any]":
+    return np.dtype(f"u{octets}")
 
 
 def type_name(value: Any) -> str:
@@ -134,6 +140,18 @@ class Library(ABC):
         The result has the shape of the array, and any strides. Nobody may write to it.
         """
         raise _no_device(source)
+
+    def device_entries(self, source: Source) -> tuple[Any, int, tuple[int, ...]]:
+        """An owner of the entries of a real array, and where they lie: an address and strides in bytes.
+
+        For devices whose own library is CuPy.
+        """
+        encodings = self.device_encodings(source)
+        return encodings, encodings.data.ptr, encodings.strides
+
+    def device_type(self, format: FloatFormat) -> "np.dtype[Any]":
+        """A type of entries, of any kind, in which `from_device` takes encodings with the least to do."""
+        return _unsigned(format.bits // 8)
 
     def from_device(self, encodings: Any, format: FloatFormat, like: Source) -> Any:
         """The real array with these encodings, contiguous in C order in the device's own library; not copied."""

@@ -14,13 +14,13 @@ from exactla.formats import FLOAT_FORMATS, INTEGER_FORMATS, FloatFormat, Format
 from exactla.libraries.base import HostArray, Part, check_complex
 
 REMEDY = " unless the package ml_dtypes is installed, in a version that has it"
-_NATIVE = ("float16", "float32", "float64")
+NATIVE = ("float16", "float32", "float64")
 
 UNSIGNED = {octets: np.dtype(f"u{octets}") for octets in (1, 2, 4, 8)}
 """The types of encodings, by their width."""
 
 _KNOWN: dict[np.dtype[Any], tuple[Format, bool]] = {
-    **{np.dtype(name): (FLOAT_FORMATS[name], False) for name in _NATIVE},
+    **{np.dtype(name): (FLOAT_FORMATS[name], False) for name in NATIVE},
     **{np.dtype(name): (format, False) for name, format in INTEGER_FORMATS.items()},
     np.dtype("complex64"): (FLOAT_FORMATS["float32"], True),
     np.dtype("complex128"): (FLOAT_FORMATS["float64"], True),
@@ -46,7 +46,7 @@ def last_name(dtype: Any) -> str:
 @cache
 def exists(name: str) -> bool:
     """Whether NumPy arrays can have the float format of this name here."""
-    if name in _NATIVE:
+    if name in NATIVE:
         return True
     return importlib.util.find_spec("ml_dtypes") is not None and hasattr(importlib.import_module("ml_dtypes"), name)
 
@@ -54,7 +54,7 @@ def exists(name: str) -> bool:
 @cache
 def dtype_of(name: str) -> np.dtype[Any]:
     """NumPy's type for the float format of this name."""
-    if name in _NATIVE:
+    if name in NATIVE:
         return np.dtype(name)
     dtype: np.dtype[Any] = np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
     return dtype

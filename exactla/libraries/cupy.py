@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import cupy
+import numpy as np
 
 from exactla.formats import FloatFormat
 from exactla.libraries import bits
@@ -54,8 +55,17 @@ class CuPy(Library):
     def device_encodings(self, source: Source, part: Part = "real") -> Any:
         return bits.encodings(source.array, part)
 
+    def device_entries(self, source: Source) -> tuple[Any, int, tuple[int, ...]]:
+        array = source.array
+        return array, array.data.ptr, array.strides
+
+    def device_type(self, format: FloatFormat) -> "np.dtype[Any]":
+        # arrays of the other types can only be views
+        return bits.dtype_of(format.name) if format.name in bits.NATIVE else super().device_type(format)
+
     def from_device(self, encodings: Any, format: FloatFormat, like: Source) -> Any:
-        return encodings.view(bits.dtype_of(format.name))
+        dtype = bits.dtype_of(format.name)
+        return encodings if encodings.dtype == dtype else encodings.view(dtype)
 
     def from_device_complex(self, real: Any, imag: Any, format: FloatFormat, like: Source) -> Any:
         check_complex(format)

@@ -68,6 +68,10 @@ class Torch(Library):
         entries = cupy.from_dlpack(_signed(source, part).__dlpack__(stream=_SAME_STREAM))
         return entries.view(bits.encoding_type(source.format))
 
+    def device_entries(self, source: Source) -> tuple[Any, int, tuple[int, ...]]:
+        tensor = source.array.detach().resolve_neg()
+        return tensor, tensor.data_ptr(), tuple(n * tensor.element_size() for n in tensor.stride())
+
     def from_device(self, encodings: Any, format: FloatFormat, like: Source) -> Any:
         signed = encodings.view(f"i{encodings.itemsize}")
         return torch.from_dlpack(signed.__dlpack__(stream=_SAME_STREAM)).view(getattr(torch, format.name))

@@ -8,6 +8,7 @@ from exactla import registry
 from exactla.backend import Lifting
 from exactla.core.dixon import InverseMatrix, NotFound, find_lifting
 from exactla.core.elimination import echelon
+from exactla.core.expansion import HostExpansion
 
 
 @pytest.fixture
@@ -41,6 +42,9 @@ class Spoilt:
             digits[self.left, 0, 5, 0] ^= 1
         self.left -= steps
         return digits, residual
+
+    def expand(self, right_side, weights):
+        return HostExpansion(self, right_side, weights)
 
 
 @pytest.mark.parametrize("step", [0, 3])

@@ -5,7 +5,9 @@ device fails. Streams do nothing; waiting for one is counted.
 """
 
 import ctypes
+import itertools
 import sys
+import weakref
 from importlib.machinery import ModuleSpec
 from math import prod
 from types import ModuleType, SimpleNamespace
@@ -51,8 +53,10 @@ class Stream:
     waits = 0
     current: ClassVar = [0]
 
-    def __init__(self, ptr: int | None = None) -> None:
-        self.ptr = self.current[-1] if ptr is None else ptr
+    numbers = itertools.count(100)
+
+    def __init__(self, ptr: int | None = None, *, non_blocking: bool = False) -> None:
+        self.ptr = ptr if ptr is not None else next(self.numbers) if non_blocking else self.current[-1]
 
     def __enter__(self) -> "Stream":
         self.current.append(self.ptr)
@@ -67,6 +71,8 @@ class Stream:
 
 class MemoryPointer:
     """Memory of the pool, or of an array's first entry."""
+
+    __slots__ = ("holder", "mem", "ptr")
 
     def __init__(self, holder: Any, ptr: int, size: int) -> None:
         self.holder = holder
@@ -88,10 +94,71 @@ class MemoryPointer:
         ctypes.memmove(address, self.ptr, size)
 
 
+class Runtime:
+    """Functions of CUDA's own; copies of the host's memory are the same in every direction."""
+
+    is_hip = False
+    memcpyDeviceToHost = 2
+
+    @staticmethod
+    def getDevice() -> int:
+        return int(Device.current[-1])
+
+    @staticmethod
+    def getDeviceCount() -> int:
+        return 2
+
+    @staticmethod
+    def memcpyAsync(to: int, source: int, size: int, kind: int, stream: int) -> None:
+        ctypes.memmove(to, source, size)
+
+    @staticmethod
+    def streamSynchronize(stream: int) -> None:
+        Stream.waits += 1
+
+
+class MemoryHook:
+    """What is told of all memory that is taken and let go inside a block; without weak references, as in CuPy."""
+
+    active: ClassVar[list["MemoryHook"]] = []
+
+    def __enter__(self) -> "MemoryHook":
+        self.active.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.active.remove(self)
+
+    def malloc_postprocess(self, **kwargs: int) -> None: ...
+
+    def free_postprocess(self, **kwargs: int) -> None: ...
+
+
+allocator: list[Any] = []
+
+
+def set_allocator(function: Any) -> None:
+    allocator[:] = [] if function is None else [function]
+
+
 def alloc(size: int) -> MemoryPointer:
+    """What the allocator in use gives."""
+    return allocator[-1](size) if allocator else taken(size)
+
+
+def taken(size: int) -> MemoryPointer:
     """Memory at a multiple of 512, as CuPy's is, full of what is no good for anything."""
     room = np.full(size + 512, 0xA5, np.uint8)
-    return MemoryPointer(room, -(-room.ctypes.data // 512) * 512, size)
+    address = -(-room.ctypes.data // 512) * 512
+    for hook in MemoryHook.active:
+        hook.malloc_postprocess(size=size, mem_ptr=address)
+    weakref.finalize(room, _let_go, address)
+    return MemoryPointer(room, address, size)
+
+
+def _let_go(address: int) -> None:
+    for hook in MemoryHook.active:
+        hook.free_postprocess(mem_ptr=address)
 
 
 class ndarray:
@@ -188,9 +255,16 @@ def module() -> ModuleType:
     cupy.__spec__ = ModuleSpec("cupy", None)
     for name in ("ndarray", "asarray", "ascontiguousarray", "asnumpy", "stack", "from_dlpack"):
         setattr(cupy, name, getattr(sys.modules[__name__], name))
-    cupy.get_default_memory_pool = lambda: SimpleNamespace(free_bytes=lambda: 0)  # type: ignore[attr-defined]
-    runtime = SimpleNamespace(is_hip=False, getDevice=lambda: Device.current[-1], getDeviceCount=lambda: 2)
+    pool = SimpleNamespace(free_bytes=lambda: 0, malloc=taken)
+    cupy.get_default_memory_pool = lambda: pool  # type: ignore[attr-defined]
     cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
-        Device=Device, Stream=Stream, get_current_stream=Stream, runtime=runtime, alloc=alloc
+        Device=Device,
+        Stream=Stream,
+        get_current_stream=Stream,
+        runtime=Runtime,
+        alloc=alloc,
+        alloc_pinned_memory=taken,
+        set_allocator=set_allocator,
+        MemoryHook=MemoryHook,
     )
     return cupy

@@ -17,6 +17,7 @@ from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cpu.direct import Direct
+from exactla_backends.cpu.halving import native_halving
 from exactla_backends.cpu.lifting import LEAST_PRIME, PRIME_LIMIT, NativeLifting
 from exactla_backends.cpu.multiprecision import NativeMultiprecision
 from exactla_backends.cpu.native import library
@@ -70,6 +71,7 @@ class CpuBackend(HostMemory, HostSystems):
             raise BackendUnavailable(f"{error}; this build has {known}") from error
         self._direct = Direct(self._native)
         self.multiprecision = NativeMultiprecision(self._native)
+        self.halving = native_halving(self._native)
 
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         planes = len(base.moduli) * _octets(base)

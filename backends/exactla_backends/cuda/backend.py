@@ -1,12 +1,11 @@
 """The CUDA backend: the verbs of all devices, and faster kernels for those that large products spend their time in."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from math import prod
 
 import numpy as np
 
-from exactla.backend import Operand, Pairs, Scanned
+from exactla.backend import Lifting, Operand, Pairs, Scanned
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
@@ -17,8 +16,9 @@ from exactla_backends.cuda.cells import CELL, CellPool
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.direct import Direct
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
+from exactla_backends.cuda.systems import lifting
 from exactla_backends.device.backend import DeviceBackend, scanned
-from exactla_backends.device.device import Memory
+from exactla_backends.device.device import HostArray, Memory
 from exactla_backends.device.memory import both_rows
 from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
 from exactla_backends.device.results import FEW, in_twos
@@ -45,7 +45,7 @@ class CudaBackend(DeviceBackend):
         super().__init__("cuda", device, matrix)
         self._cuda = device
         self._cells = CellPool(device)
-        self._direct = Direct(device, matrix, self._constant, self._cells)
+        self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
 
     def direct(
         self,
@@ -57,24 +57,23 @@ class CudaBackend(DeviceBackend):
         *,
         checks: bool = True,
     ) -> Sequence[Encodings] | None:
-        engine = self.engines[0]
-        is_exact = partial(self.engine_is_exact, engine, engine.modulus_limits[0])
-        return self._direct.product(left, right, transposed, format, roundings, checks, is_exact)
+        return self._direct.product(left, right, transposed, format, roundings, checks=checks)
 
     def _place(self) -> elements.Place:
         number = self._cuda.number
-        return elements.Place(number, driver.target(number), self._cuda.stream)
+        return elements.Place(number, driver.target(number))
 
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
         if not all(len(side) == 1 and _has_few_parts(side[0]) for side in sides):
             return super().scan(sides)
-        place, cells = self._place(), self._cells.take(CELLS * len(sides))
+        place, stream = self._place(), self._cuda.stream
+        cells = self._cells.take(CELLS * len(sides), (place.device, stream))
         found = []
         for number, (operand,) in enumerate(sides):
             stacks, rows, _ = operand.shape
             memory = self._cuda.allocate(16 * stacks * rows)
             address = cells.address(CELLS * number)
-            elements.exponents(place, _format(operand), _entries(operand), memory.ptr, address)
+            elements.exponents(place, _format(operand), _entries(operand), memory.ptr, address).run(stream)
             exponents, tops = both_rows(memory, stacks, rows)
             found.append(operand._replace(exponents=exponents, tops=tops))
         seen = self._cells.read(cells, 0, CELLS * len(sides))
@@ -88,7 +87,7 @@ class CudaBackend(DeviceBackend):
             super()._scan_operand(operand, cells, ranges_at, nonfinite_at)
         elif 0 not in operand.shape:
             ranges, nonfinite = cells.ptr + CELL * ranges_at, cells.ptr + CELL * nonfinite_at
-            elements.scan(self._place(), _format(operand), _entries(operand), ranges, nonfinite)
+            elements.scan(self._place(), _format(operand), _entries(operand), ranges, nonfinite).run(self._cuda.stream)
 
     def _residues(
         self, operand: Operand, base: ResidueBase, depth: int, count: Count, constants: Mapping[str, int]
@@ -107,7 +106,7 @@ class CudaBackend(DeviceBackend):
             _exponents(operand),
             (planes.ptr, depth),
             (operand.bits, operand.truncated, operand.finite, count.memory.ptr + CELL * count.cell),
-        )
+        ).run(self._cuda.stream)
         return planes
 
     def _launch_round(
@@ -125,7 +124,7 @@ class CudaBackend(DeviceBackend):
             return
         if 0 in planes.shape:
             return
-        elements.round8(self._place(), format, base, self._results(planes, exponents, outputs))
+        elements.round8(self._place(), format, base, self._results(planes, exponents, outputs)).run(self._cuda.stream)
 
     def _results(
         self,
@@ -167,7 +166,7 @@ class CudaBackend(DeviceBackend):
         left_over = self._counts.new()
         if 0 in planes.shape:
             return results, left_over
-        place, places = self._place(), self._table(np.array(pairs, np.int64))
+        place, stream, places = self._place(), self._cuda.stream, self._table(np.array(pairs, np.int64))
         dropped = [self._count_dropped(place, x, y) for x, y in zip(exact, leading, strict=True)]
         capacity = prod(planes.shape) // DOUBTFUL_SHARE + FEW
         limbs = tables.limbs_for(sum_bits(exact[0].bits, exact[1].bits, exact[0].shape[2]))
@@ -185,9 +184,9 @@ class CudaBackend(DeviceBackend):
                 capacity=capacity,
             )
             job = self._results(planes, exponents, outputs)
-            elements.round8(place, format, base, job, certificate)
+            elements.round8(place, format, base, job, certificate).run(stream)
             left = left_over.memory.ptr + CELL * left_over.cell
-            elements.settle(place, formats, limbs, sides, job, certificate, left)
+            elements.settle(place, formats, limbs, sides, job, certificate, left).run(stream)
         return results, left_over
 
     def _count_dropped(self, place: elements.Place, exact: Operand, leading: Operand) -> Memory:
@@ -195,8 +194,24 @@ class CudaBackend(DeviceBackend):
         stacks, rows, _ = exact.shape
         counts = self._filled(stacks * rows, stacks * rows, 0)
         if leading.exponents is not exact.exponents and 0 not in exact.shape:
-            elements.count_dropped(place, _format(exact), _entries(exact), _exponents(leading), counts.ptr)
+            counting = elements.count_dropped(place, _format(exact), _entries(exact), _exponents(leading), counts.ptr)
+            counting.run(self._cuda.stream)
         return counts
+
+    @property
+    def prime_limits(self) -> tuple[int, ...]:
+        # larger primes are the host's
+        return tuple(dict.fromkeys((lifting.PRIME_LIMIT, *super().prime_limits)))
+
+    def prime_count(self, size: int, limit: int) -> int:
+        if limit == lifting.PRIME_LIMIT and size >= lifting.LEAST_SIZE:
+            return lifting.PRIMES
+        return super().prime_count(size, limit)
+
+    def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
+        if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:
+            return super().lifting(matrix, primes)
+        return lifting.CudaLifting(self._cuda, self._constant, matrix, primes)
 
 
 def _has_few_parts(operand: Operand) -> bool:

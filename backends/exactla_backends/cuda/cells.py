@@ -1,5 +1,6 @@
 """Cells that kernels count in, cleared many at a time: most calls need a few that are 0, and clearing is a launch."""
 
+from collections.abc import Hashable
 from threading import Lock
 from typing import NamedTuple
 
@@ -27,12 +28,11 @@ class CellPool:
 
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
-        self._current: dict[object, tuple[Memory, int]] = {}
+        self._current: dict[Hashable, tuple[Memory, int]] = {}
         self._lock = Lock()
 
-    def take(self, count: int) -> Cells:
-        """So many cells that are 0, which nobody used before."""
-        place = self._device.place()
+    def take(self, count: int, place: Hashable) -> Cells:
+        """So many cells that are 0, which nobody used before; the place is the current one."""
         with self._lock:
             memory, used = self._current.get(place, (None, TOGETHER))
             if used + count > TOGETHER:

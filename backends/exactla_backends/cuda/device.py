@@ -1,6 +1,7 @@
 """CUDA devices through CuPy: memory of its pool, the current stream, and kernels compiled by NVRTC."""
 
 import ctypes
+import threading
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
@@ -15,6 +16,7 @@ from exactla_backends.device.device import HostArray, Layout, Memory
 from exactla_backends.kernels.text import kernel_text
 
 THREADS, GRID_LIMIT = 256, 65535
+PINNED_CELLS = 64
 
 
 class CudaDevice:
@@ -26,6 +28,9 @@ class CudaDevice:
     lanes = 4
     fixed_limbs = 12
 
+    def __init__(self) -> None:
+        self._pinned = _PinnedCells()
+
     def scope(self, like: Source) -> AbstractContextManager[None]:
         return nullcontext() if like.device_kind == "cpu" else like.library.scope(like)
 
@@ -36,6 +41,11 @@ class CudaDevice:
     def number(self) -> int:
         """The current device."""
         return int(cupy.cuda.runtime.getDevice())
+
+    def current(self, number: int) -> AbstractContextManager[Any]:
+        """Make a device the current one, with its own current stream."""
+        found: AbstractContextManager[Any] = cupy.cuda.Device(number)
+        return found
 
     @property
     def stream(self) -> int:
@@ -73,12 +83,12 @@ class CudaDevice:
         return found
 
     def download_cells(self, memory: Memory, first: int, count: int) -> list[int]:
-        """A few of the 32-bit integers in a memory: as `download`."""
-        found = np.empty(count, np.int32)
-        (memory + 4 * first).copy_to_host_async(ctypes.c_void_p(found.ctypes.data), found.nbytes)
-        cupy.cuda.get_current_stream().synchronize()
-        numbers: list[int] = found.tolist()
-        return numbers
+        """Up to PINNED_CELLS of the 32-bit integers in a memory: as `download`."""
+        runtime, stream, pinned = cupy.cuda.runtime, self.stream, self._pinned
+        kind = runtime.memcpyDeviceToHost
+        runtime.memcpyAsync(pinned.memory.ptr, memory.ptr + 4 * first, 4 * count, kind, stream)
+        runtime.streamSynchronize(stream)
+        return pinned.cells[:count]
 
     def launch(
         self, kernel: str, constants: Mapping[str, int], grid: tuple[int, int, int], arguments: Sequence[Memory | int]
@@ -95,6 +105,14 @@ class CudaDevice:
     def free_bytes(self) -> int:
         pool = cupy.get_default_memory_pool()
         return int(cupy.cuda.Device().mem_info[0] + pool.free_bytes())
+
+
+class _PinnedCells(threading.local):
+    """Memory of the host that a device copies to without help of the driver; of each thread."""
+
+    def __init__(self) -> None:
+        self.memory = cupy.cuda.alloc_pinned_memory(4 * PINNED_CELLS)
+        self.cells = (ctypes.c_int32 * PINNED_CELLS).from_address(self.memory.ptr)
 
 
 @cache

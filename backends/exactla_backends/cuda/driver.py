@@ -69,17 +69,32 @@ _LOADED: list[object] = []
 """Modules live as long as the process: a function is an address in one."""
 
 
-def launch(
-    function: int,
-    grid: Sequence[int],
-    block: tuple[int, int],
-    stream: int,
-    arguments: Sequence[Any],
-    shared_bytes: int = 0,
-) -> None:
-    """Launch a function with arguments by value: ctypes numbers, arrays and structures."""
-    addresses = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
-    driver.launchKernel(function, *grid, *block, 1, shared_bytes, stream, ctypes.addressof(addresses), 0)
+class Launch:
+    """A kernel with a grid and arguments by value (ctypes numbers, arrays and structures), to be run on streams.
+
+    Whoever changes a structure between two runs keeps others from running it meanwhile. `kept` is whatever has to live
+    as long.
+    """
+
+    __slots__ = ("_addresses", "_at", "_head", "arguments", "kept")
+
+    def __init__(
+        self,
+        function: int,
+        grid: Sequence[int],
+        block: tuple[int, int],
+        arguments: Sequence[Any],
+        shared_bytes: int = 0,
+    ) -> None:
+        self._head = (function, *grid, *block, 1, shared_bytes)
+        self.arguments = arguments
+        self.kept: object = None
+        self._addresses = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+        self._at = ctypes.addressof(self._addresses)
+
+    def run(self, stream: int) -> None:
+        """Have the device run the kernel after all that the stream has been given."""
+        driver.launchKernel(*self._head, stream, self._at, 0)
 
 
 def launch_words(function: int, grid: Sequence[int], block: tuple[int, int], stream: int, words: Sequence[int]) -> None:

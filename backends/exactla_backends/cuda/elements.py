@@ -1,4 +1,8 @@
-"""Launches of the kernels in `elements.cu`: their tables by value, their grids, and when they apply."""
+"""Launches of the kernels in `elements.cu`: their tables by value, their grids, and when they apply.
+
+Each function makes a `Launch` that does what it says when it is run; its first argument is a structure of 64-bit words,
+whose addresses may be changed for the next run.
+"""
 
 import ctypes
 from functools import cache, lru_cache
@@ -10,6 +14,7 @@ import numpy as np
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat, Format
 from exactla_backends.cuda import driver
+from exactla_backends.cuda.driver import Launch
 from exactla_backends.device.planes import DEPTH
 from exactla_backends.kernels import tables
 from exactla_backends.kernels.text import flattened
@@ -37,11 +42,10 @@ Source = tuple[str, str, tuple[str, ...]]
 
 
 class Place(NamedTuple):
-    """A device, and a stream of it."""
+    """A device, and the architecture that kernels for it are compiled for."""
 
     device: int
     target: str
-    stream: int
 
 
 class Entries(NamedTuple):
@@ -101,12 +105,40 @@ class Certificate(NamedTuple):
     capacity: int = 0
 
 
-def scan(place: Place, format: Format, entries: Entries, ranges: int, nonfinite: int) -> None:
+def _int64s(*names: str) -> tuple[tuple[str, type[ctypes.c_int64]], ...]:
+    return tuple((name, ctypes.c_int64) for name in names)
+
+
+class _FewParts(ctypes.Structure):
+    """xl_few_parts."""
+
+    _fields_ = _int64s(*Entries._fields, "exponents", "cells")
+
+
+class _Conversion(ctypes.Structure):
+    """xl_conversion."""
+
+    _fields_ = _int64s(
+        *(*Entries._fields, "padded", "exponents", "exponent_stride"),
+        *("bits", "moduli", "may_drop", "expect_finite", "planes", "broken"),
+    )
+
+
+class _Results8(ctypes.Structure):
+    """xl_results8."""
+
+    _fields_ = _int64s(
+        *(*Results._fields[:-2], "first_encodings", "second_encodings", "first_rounding", "second_rounding"),
+        *Certificate._fields,
+    )
+
+
+def scan(place: Place, format: Format, entries: Entries, ranges: int, nonfinite: int) -> Launch:
     """Widen the ranges of rows, int32 [2, stacks, rows], and count the entries that are not finite."""
-    _over_rows(place, _scan_source(format, entries.rows_first), entries, (ranges, nonfinite))
+    return _over_rows(place, _scan_source(format, entries.rows_first), entries, (ranges, nonfinite))
 
 
-def exponents(place: Place, format: Format, entries: Entries, exponents: int, cells: int) -> None:
+def exponents(place: Place, format: Format, entries: Entries, exponents: int, cells: int) -> Launch:
     """Exponents of rows and their tops behind them, int64 [2, stacks, rows]; for many rows or little depth.
 
     Of three cells, int32, the first becomes the largest distance between those, the second grows by all distances, and
@@ -115,25 +147,21 @@ def exponents(place: Place, format: Format, entries: Entries, exponents: int, ce
     rows = -(-entries.rows // (32 if entries.rows_first else 8))
     function = driver.kernel(*_exponents_source(format, entries.rows_first), place.target, place.device)
     grid = (rows, 1, min(entries.stacks, _GRID))
-    driver.launch(
-        function, grid, (32, 32 if entries.rows_first else 8), place.stream, (_job(*entries, exponents, cells),)
-    )
+    return Launch(function, grid, (32, 32 if entries.rows_first else 8), (_FewParts(*entries, exponents, cells),))
 
 
-def count_dropped(place: Place, format: Format, entries: Entries, exponents: Exponents, counts: int) -> None:
+def count_dropped(place: Place, format: Format, entries: Entries, exponents: Exponents, counts: int) -> Launch:
     """Count, for each row, the entries that have bits below its exponent: int32 [stacks, rows]."""
-    _over_rows(place, _count_source(format, entries.rows_first), entries, (*exponents, counts))
+    return _over_rows(place, _count_source(format, entries.rows_first), entries, (*exponents, counts))
 
 
-def _over_rows(place: Place, source: Source, entries: Entries, more: tuple[int, ...]) -> None:
+def _over_rows(place: Place, source: Source, entries: Entries, more: tuple[int, ...]) -> Launch:
     block = (32, 8)
     rows = -(-entries.rows // block[0 if entries.rows_first else 1])
     parts = max(1, min(-(-entries.depth // SCAN_LEAST), SCAN_BLOCKS // max(rows * entries.stacks, 1)))
     step = -(-entries.depth // parts)
     function = driver.kernel(*source, place.target, place.device)
-    driver.launch(
-        function, (rows, parts, min(entries.stacks, _GRID)), block, place.stream, (_job(*entries, step, *more),)
-    )
+    return Launch(function, (rows, parts, min(entries.stacks, _GRID)), block, (_job(*entries, step, *more),))
 
 
 def residues8(
@@ -145,7 +173,7 @@ def residues8(
     exponents: Exponents,
     planes: tuple[int, int],
     checks: tuple[int, bool, bool, int],
-) -> None:
+) -> Launch:
     """Residues of an operand of integers of `limbs` limbs.
 
     `planes` are the address and the padded depth of [stacks, moduli, rows, padded]; `checks` are the bits of the
@@ -153,7 +181,10 @@ def residues8(
     that break their scan.
     """
     bits, may_drop, expect_finite, broken = checks
-    job = _job(*entries, planes[1], *exponents, bits, len(base.moduli), may_drop, expect_finite, planes[0], broken)
+    job = _Conversion(
+        *(*entries, planes[1], *exponents),
+        *(bits, len(base.moduli), may_drop, expect_finite, planes[0], broken),
+    )
     lanes = LANES if entries.stacks * entries.rows * planes[1] > FEW_ENTRIES else FEW_LANES
     block = (32, DEPTH // lanes if entries.rows_first else 4)
     across = entries.rows if entries.rows_first else planes[1] // lanes
@@ -161,20 +192,20 @@ def residues8(
     grid = (-(-across // block[0]), min(along, _GRID), min(entries.stacks, _GRID))
     source = _residues_source(format, limbs, entries.rows_first, lanes)
     function = driver.kernel(*source, place.target, place.device)
-    driver.launch(function, grid, block, place.stream, (job, _residue_rows(base, limbs)))
+    return Launch(function, grid, block, (job, _residue_rows(base, limbs)))
 
 
 def round8(
     place: Place, format: FloatFormat, base: ResidueBase, results: Results, certificate: Certificate | None = None
-) -> None:
+) -> Launch:
     """Encodings of results; with a certificate those that it does not cover are noted."""
-    job = _job(*results.words(), *(certificate or Certificate()))
+    job = _Results8(*results.words(), *(certificate or Certificate()))
     limbs, pairs = crt_limbs(base), -(-len(base.moduli) // 2)
     source = _round_source(format, limbs, pairs, certificate is not None)
     function = driver.kernel(*source, place.target, place.device)
     block = (32, 4)
     grid = (-(-results.columns // (4 * block[0])), min(-(-results.rows // block[1]), _GRID), min(results.pairs, _GRID))
-    driver.launch(function, grid, block, place.stream, (job, _crt_pairs(base)))
+    return Launch(function, grid, block, (job, _crt_pairs(base)))
 
 
 def settle(
@@ -185,7 +216,7 @@ def settle(
     results: Results,
     certificate: Certificate,
     left_over: int,
-) -> None:
+) -> Launch:
     """Encodings of doubtful results from exact sums of `limbs` limbs; a count grows by those that were not noted.
 
     The formats are those of the left and the right operand and of the results.
@@ -198,7 +229,7 @@ def settle(
         *(*results.encodings, *results.roundings),
     )
     function = driver.kernel(*_settle_source(*formats, limbs), place.target, place.device)
-    driver.launch(function, (SETTLING_BLOCKS, 1, 1), (128, 1), place.stream, (job,))
+    return Launch(function, (SETTLING_BLOCKS, 1, 1), (128, 1), (job,))
 
 
 def _job(*words: int) -> ctypes.Array[ctypes.c_int64]:

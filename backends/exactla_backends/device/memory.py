@@ -103,17 +103,18 @@ class DeviceMemory(Launches):
         )
 
     def restore(self, parts: Sequence[Encodings], format: FloatFormat, shape: tuple[int, ...], like: Source) -> Any:
-        dtype = np.dtype(f"u{format.bits // 8}")
         library = like.library
+        if like.device_kind != "cpu" and len(parts) == 1:
+            array = self._device.array(parts[0].memory, library.device_type(format), shape)
+            return library.from_device(array, format, like)
+        dtype = np.dtype(f"u{format.bits // 8}")
         if like.device_kind == "cpu":
             real, *imag = (self._device.download(part.memory, dtype, shape) for part in parts)
             if imag:
                 return library.from_host_complex(real, imag[0], format, like)
             return library.from_host(real, format, like)
-        real, *imag = (self._device.array(part.memory, dtype, shape) for part in parts)
-        if imag:
-            return library.from_device_complex(real, imag[0], format, like)
-        return library.from_device(real, format, like)
+        real, imaginary = (self._device.array(part.memory, dtype, shape) for part in parts)
+        return library.from_device_complex(real, imaginary, format, like)
 
     def total(self, counts: Sequence[Count]) -> int:
         return self._counts.total(counts)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from exactla import registry
 from exactla.backend import Backend, Lifting, Minor, Multiprecision
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import Halving
 from exactla_backends.device.device import HostArray
 
 
@@ -18,6 +19,10 @@ class BorrowedSystems:
     @property
     def multiprecision(self) -> Multiprecision:
         return self._host.multiprecision
+
+    @property
+    def halving(self) -> Halving:
+        return self._host.halving
 
     @property
     def least_lifting(self) -> int:

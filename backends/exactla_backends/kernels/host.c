@@ -4,5 +4,6 @@
 #include "host_intervals.h"
 #include "host_special.h"
 #include "host_results.h"
+#include "host_small.h"
 #include "host_systems.h"
 #include "host_wide.h"

@@ -142,6 +142,16 @@ int64_t XL_ENTRY(mark)(const xl_results special[3], const xl_crt_table *table, c
 void XL_ENTRY(combine)(void *result, const xl_results *terms, const int64_t *signs, int64_t count,
                        const xl_crt_table *table, int64_t begin, int64_t end);
 
+/* Bytes of scratch for a small product of such sizes. */
+int64_t XL_ENTRY(small_scratch)(int64_t rows, int64_t depth, int64_t columns, int32_t digits, int32_t limbs);
+
+/* Requires: the scanned operands [rows, depth] and [columns, depth] are no integers of limbs, and their bits are less
+ * than XL_DIGIT_BITS * digits; digits <= XL_MOST_DIGITS; depth * digits < 128; every entry s of left @ right.T has
+ * |s| < 2**(32 limbs - 1); scratch of small_scratch bytes, aligned as lanes are.
+ * Ensures: `count` encodings of each entry times its power of two; returns how many entries break their scan. */
+int64_t XL_ENTRY(small_product)(const xl_operand *left, const xl_operand *right, int32_t digits, int32_t limbs,
+                                const int64_t *format, const xl_encodings *encodings, int64_t count, void *scratch);
+
 /* Pivot transforms of all columns of a panel, column k of which is the residues panel[k * stride + row] of the rows.
  * Requires: 100 < modulus < 256, a prime; start + columns <= rows.
  * Ensures: with K the rows from start on, as many as columns, after row start + k was exchanged with row exchanged[k]

@@ -109,6 +109,8 @@ typedef unsigned long long uint64_t;
 #define XL_NONE ((int64_t)1 << 40) /* larger than any exponent */
 #define XL_PIECES 7                /* pieces of an interval, see xl_interval.h */
 #define XL_CLASSES 7               /* classes of entries, see xl_special.h */
+#define XL_DIGIT_BITS 28           /* of the digits that small products are made of, see host_small.h */
+#define XL_MOST_DIGITS 4
 
 /* ---- counting bits ---- */
 
@@ -185,6 +187,17 @@ XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
 #include "xl_lanes_neon.h"
 #else
 #include "xl_lanes_plain.h"
+#endif
+
+#ifndef XL_KERNEL /* small products are made on hosts alone */
+#if defined(__GNUC__) && defined(__AVX2__)
+#ifdef __AVX512F__
+#define XL_DIGITS_AVX512
+#endif
+#include "xl_digits_x86.h"
+#else
+#include "xl_digits_plain.h"
+#endif
 #endif
 
 #endif

@@ -44,6 +44,7 @@ class Loopback:
         self.engines = inner.engines
         self.leading_bits = inner.leading_bits
         self.settled_bits = inner.settled_bits
+        self.halving = inner.halving
         self.least_lifting = inner.least_lifting
         self.prime_limits = inner.prime_limits
         self.multiprecision = inner.multiprecision

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Lifting, Minor, Multiprecision
+from exactla.backend import Expansion, Lifting, Minor, Multiprecision
+from exactla.core.expansion import HostExpansion
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import EUCLID, Halving
 from exactla.core.scaling import largest
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import modular
@@ -45,8 +47,8 @@ def minors(matrix: Array, primes: Sequence[int]) -> list[Minor]:
 class HostSystems:
     """Verbs of `exactla.backend.Backend` for systems, on matrices of the host: a backend without its own has these."""
 
+    halving: Halving = EUCLID
     multiprecision: Multiprecision = HostMultiprecision()
-
     least_lifting = 40
     prime_limits: tuple[int, ...] = (1 << 22,)
 
@@ -94,6 +96,9 @@ class HostLifting:
             digits[step] = digit.swapaxes(0, 1)
             residual = self._next(residual, digit)
         return digits, residual
+
+    def expand(self, right_side: Array, weights: Array) -> Expansion:
+        return HostExpansion(self, right_side, weights)
 
     def _digit(self, residual: Array) -> Ints:
         """B r modulo each prime, [P, n, c]."""

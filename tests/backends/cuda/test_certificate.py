@@ -61,7 +61,7 @@ class Case:
             (codes[0], codes[1] if len(codes) > 1 else -1),
         )
         certificate = elements.Certificate(*(x.ctypes.data for x in (*self.dropped, *tops, places, doubtful)), capacity)
-        elements.round8(elements.Place(0, "sm_80", 0), format, BASE, results, certificate)
+        elements.round8(elements.Place(0, "sm_80"), format, BASE, results, certificate).run(0)
         noted = {divmod(int(n), COLUMNS) for n in doubtful[1 : 1 + doubtful[0]]}
         assert len(noted) == doubtful[0]
         return found[: len(codes)], noted

@@ -155,8 +155,8 @@ REFUSED = {
     "stacks of stacks": (ONES[None, None], ONES[None, None]),
     "wide": (np.array([[1.0, 1e-300]]), np.array([[1.0], [1e-300]])),
     "wide on one side": (np.array([[1.0, 1e-300]]), np.ones((2, 1))),
-    "deep": (np.ones((1, 2048)), np.ones((2048, 1))),
-    "many entries": (np.broadcast_to(ONES[:1, :1], (1 << 11, 1025)), np.ones((1025, 1))),
+    "deep": (np.ones((1, 2049)), np.ones((2049, 1))),
+    "many entries": (np.broadcast_to(ONES[:1, :1], (1 << 13, 1025)), np.ones((1025, 1))),
     "no pairs": (np.ones((0, 3, 3)), np.ones((0, 3, 3))),
     "no rows": (ONES[:0], ONES),
     "no columns": (ONES, ONES[:, :0]),
@@ -170,7 +170,7 @@ def test_what_is_not_for_it(device, name):
 
 
 def test_the_longest_sums_that_are(device):
-    check_direct(device, np.ones((1, 2047)), np.ones((2047, 1)))
+    check_direct(device, np.ones((1, 2048)), np.ones((2048, 1)))
 
 
 def test_arrays_of_the_host_and_three_directions_are_not_for_it(device):
@@ -179,10 +179,24 @@ def test_arrays_of_the_host_and_three_directions_are_not_for_it(device):
     assert direct(device, ONES, ONES, tuple(Rounding)) is None
 
 
-def test_an_engine_that_is_not_exact_is_not_taken(device, monkeypatch):
-    monkeypatch.setattr(device.backend._direct, "_checked", set())
-    monkeypatch.setattr(type(device.backend), "engine_is_exact", lambda *_: False)
+def test_an_engine_that_is_not_exact_is_not_taken(device, ampere):
+    known = device.backend._direct
+    doubted = ampere.direct.Direct(known.device, known.matrix, known.constant, known.cells, lambda *_: False)
+    sources = read(on_device(ONES), "a"), read(on_device(ONES), "b")
+    assert doubted.product(*sources, False, FLOAT_FORMATS["float64"], ENDS, checks=True) is None
+
+
+def test_memory_that_is_not_there_is_asked_for_in_blocks(device, monkeypatch):
+    """An operand's workspace does not fit: the general path has to look how much there is."""
+
+    def allocate(size):
+        raise MemoryError(size)
+
+    direct(device, ONES, ONES)
+    monkeypatch.setattr(device.backend._cuda, "allocate", allocate)
     assert direct(device, ONES, ONES) is None
+    monkeypatch.undo()
+    check_direct(device, ONES, ONES)
 
 
 @pytest.mark.parametrize("name", ["a NaN", "wide", "no terms", "stacks of several lengths"])
@@ -200,60 +214,129 @@ def test_the_general_path_answers_then(name):
     np.testing.assert_array_equal(call(on_device(a), on_device(b)), wanted)
 
 
+# ---- bits that are expected ------------------------------------------------------------------------------------------
+
+
+def waits(call):
+    """How often the host waits for the device in a call, and what that returns."""
+    import cupy
+
+    before = cupy.cuda.Stream.waits
+    found = call()
+    return cupy.cuda.Stream.waits - before, found
+
+
+@pytest.fixture
+def fresh(device):
+    """The backend, which knows no layouts."""
+    forget(device)
+    return device.backend
+
+
+def forget(device):
+    device.backend._direct._product_of.cache_clear()
+
+
+WIDE = np.array([[1.0, 2.0**-100], [2.0**-100, 3.0]])
+
+
+@pytest.mark.parametrize("checks", [True, False])
+def test_a_call_waits_once(fresh, device, checks):
+    for _ in range(2):
+        assert waits(lambda: direct(device, ONES, ONES, checks=checks))[0] == 1
+
+
+@pytest.mark.parametrize(("checks", "times"), [(True, 2), (False, 1)])
+def test_wider_operands_are_taken_at_the_second_try(fresh, device, checks, times):
+    """And at the first from then on."""
+    for expected in (times, 1):
+        count, found = waits(lambda: direct(device, WIDE, WIDE, checks=checks))
+        assert (count, found is not None) == (expected, True)
+    check_direct(device, WIDE, WIDE.T)
+
+
+def test_layouts_are_told_apart(rng, fresh, device):
+    """Of equal shapes: other strides, types, results and directions."""
+    a, b = floats(rng, FLOAT64, (6, 6), 9), floats(rng, FLOAT64, (6, 6), 9)
+    check_direct(device, a, b)
+    check_direct(device, a.T, b)
+    check_direct(device, a, b[::-1])
+    check_direct(device, a, b, transposed=True)
+    check_direct(device, a, b, NEAREST)
+    check_direct(device, a, b, fmt=FORMATS["float32"])
+    check_direct(device, a.astype(np.float32), b)
+    check_direct(device, a, np.arange(36, dtype=np.int16).reshape(6, 6))
+
+
+def test_fewer_bits_are_expected_again(rng, fresh, device, monkeypatch):
+    """After wide operands, ordinary ones take as few moduli as before."""
+    base, seen = fresh._direct, []
+    of = base._product_of
+
+    def noting(*layout):
+        seen.append(of(*layout))
+        return seen[-1]
+
+    monkeypatch.setattr(base, "_product_of", noting)
+    ordinary = rng.standard_normal((2, 2))
+    for x in (WIDE, ordinary, ordinary):
+        check_direct(device, x, x)
+    assert seen[0] is seen[2]
+    assert max(seen[0]._steps.bits) < 70
+
+
+def test_operands_that_are_too_wide_are_left_alone_for_a_while(fresh, device, ampere):
+    far = np.array([[1.0, 1e-300], [1e-300, 1.0]])
+    assert direct(device, far, far) is None
+    launched = len(ampere.gpu.launches)
+    for _ in range(ampere.direct.PAUSE):
+        assert direct(device, far / far, far / far) is None
+    assert len(ampere.gpu.launches) == launched
+    check_direct(device, far / far, far / far)
+
+
+def test_large_products_of_wide_operands_have_a_cheaper_plan(fresh, device, ampere, monkeypatch):
+    monkeypatch.setattr(ampere.direct, "FEW_PRODUCTS", 7)
+    check_direct(device, WIDE / WIDE, WIDE / WIDE)
+    assert direct(device, WIDE, WIDE) is None
+
+
 # ---- entries that change between the scan and the conversion ---------------------------------------------------------
 
 
 @pytest.fixture
-def changing(device, monkeypatch):
-    """A product, whose left operand changes once its exponents are known; and how often the host waited."""
-    import cupy
+def change(ampere, monkeypatch):
+    """Have an entry of an array change once exponents are known."""
+    run = ampere.driver.Launch.run
 
-    waits: list[int] = []
+    def install(array, value):
+        def changing(launch, stream):
+            run(launch, stream)
+            if ampere.gpu.launches[-1].kernel == "xl_cuda_exponents":
+                array[1, 2] = value
 
-    def run(checks, value):
-        a = np.ones((3, 4))
-        some = device.backend._cuda.download_cells
+        monkeypatch.setattr(ampere.driver.Launch, "run", changing)
 
-        def change(*arguments):
-            found = some(*arguments)
-            a[1, 2] = value
-            return found
-
-        before = cupy.cuda.Stream.waits
-        with monkeypatch.context() as patch:
-            patch.setattr(device.backend._cuda, "download_cells", change)
-            found = direct(device, a, np.ones((4, 2)), checks=checks)
-        waits.append(cupy.cuda.Stream.waits - before)
-        return found
-
-    direct(device, ONES, ONES)  # after which the engine has been checked
-    return run, waits
+    return install
 
 
-@pytest.mark.parametrize("value", [2.0**70, 0.5, 3.0, np.nan, np.inf])
-def test_a_change_is_noticed(changing, value):
-    run, waits = changing
-    assert run(True, value) is None
-    assert run(True, -1.0) is not None, "an entry of as few bits"
-    assert waits == [2, 2]
+@pytest.mark.parametrize("value", [2.0**120, 0.5, 3.0**-20, np.nan, np.inf])
+def test_a_change_is_noticed(device, change, value):
+    a = np.ones((3, 4))
+    change(a, value)
+    assert waits(lambda: direct(device, a, np.ones((4, 2)))) == (1, None)
 
 
-def test_without_checks_nobody_looks(changing):
-    run, waits = changing
-    assert run(False, 2.0**70) is not None
-    assert waits == [1]
+def test_an_entry_that_fits_may_change(device, change):
+    a = np.ones((3, 4))
+    change(a, -1.0)
+    assert direct(device, a, np.ones((4, 2))) is not None
 
 
-def test_a_changed_operand_gives_the_product_of_what_it_is(device, monkeypatch):
+def test_a_changed_operand_gives_the_product_of_what_it_is(device, change):
     """The call notices, and takes the general path."""
     a, b = np.ones((3, 4)), np.ones((4, 2))
-    some = device.backend._cuda.download_cells
-
-    def change(*arguments):
-        a[1, 2] = 2.0**70
-        return some(*arguments)
-
-    monkeypatch.setattr(device.backend._cuda, "download_cells", change)
+    change(a, 2.0**120)
     found = xl.mm(on_device(a), on_device(b))
     with xl.backend("numpy"):
         np.testing.assert_array_equal(found.memory, xl.mm(a, b))
@@ -272,18 +355,20 @@ def test_a_wrong_table_is_noticed(rng, ampere, device, monkeypatch, table, word)
         return spoilt
 
     monkeypatch.setattr(ampere.elements, table, wrong)
+    forget(device)
     with pytest.raises(AssertionError):
         check_direct(device, rng.standard_normal((5, 30)), rng.standard_normal((30, 6)))
+    forget(device)
 
 
 @pytest.mark.parametrize("cell", [0, 3])
-def test_bits_that_are_short_are_noticed(device, monkeypatch, cell):
-    """By the entries that break their scan: of three bits on either side one is not seen."""
+def test_bits_that_are_short_are_noticed(fresh, device, ampere, monkeypatch, cell):
+    """By the entries that do not fit: of the bits of either side a few are not seen, more than are put on top."""
     some = device.backend._cuda.download_cells
 
     def short(memory, first, count):
-        found = some(memory, first, count)
-        return [n - (i == cell) for i, n in enumerate(found)] if count > 1 else found
+        return [n - (i == cell) * (ampere.direct.MARGIN + 1) for i, n in enumerate(some(memory, first, count))]
 
     monkeypatch.setattr(device.backend._cuda, "download_cells", short)
-    assert direct(device, np.full((2, 2), 5.0), np.full((2, 2), 7.0)) is None
+    wide, narrow = WIDE, np.ones((2, 2))
+    assert direct(device, *((wide, narrow) if cell == 0 else (narrow, wide))) is None

@@ -167,7 +167,7 @@ def test_structures_arrive(fresh):
     _, driver = fresh
     to = np.zeros(1, np.int64)
     function = driver.kernel(TEXT, "structures", ("-DXL_FACTOR=1",), "sm_80", 0)
-    driver.launch(function, (1, 1, 1), (1, 1), 0, (Job(to.ctypes.data, 1 << 40), ctypes.c_int32(-3)))
+    driver.Launch(function, (1, 1, 1), (1, 1), (Job(to.ctypes.data, 1 << 40), ctypes.c_int32(-3))).run(0)
     assert to[0] == -3 << 40
 
 
@@ -176,9 +176,9 @@ def test_more_shared_memory_is_asked_for_once(fresh):
     function = driver.kernel(TEXT, "structures", ("-DXL_FACTOR=1",), "sm_80", 0, 200 << 10)
     to = np.zeros(3, np.int64)
     words = (to.ctypes.data, 0, 1)
-    driver.launch(function, (1, 1, 1), (1, 1), 0, [*map(ctypes.c_int64, words)], 200 << 10)
+    driver.Launch(function, (1, 1, 1), (1, 1), [*map(ctypes.c_int64, words)], 200 << 10).run(0)
     with pytest.raises(ValueError, match="shared memory"):
-        driver.launch(load(driver), (1, 1, 1), (1, 1), 0, [*map(ctypes.c_int64, words)], 200 << 10)
+        driver.Launch(load(driver), (1, 1, 1), (1, 1), [*map(ctypes.c_int64, words)], 200 << 10).run(0)
 
 
 def test_a_tensor_that_the_driver_refuses(fresh):

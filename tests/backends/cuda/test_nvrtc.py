@@ -68,8 +68,8 @@ def built(cuda, monkeypatch, launch, *arguments, target):
     seen = []
     with monkeypatch.context() as patch:
         patch.setattr(cuda.driver, "kernel", lambda text, name, options, *_: (text, name, options))
-        patch.setattr(cuda.driver, "launch", lambda source, grid, block, stream, given: seen.append((source, given)))
-        launch(cuda.elements.Place(0, target, 0), *arguments)
+        patch.setattr(cuda.elements, "Launch", lambda source, grid, block, given: seen.append((source, given)))
+        launch(cuda.elements.Place(0, target), *arguments)
     ((source, given),) = seen
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
@@ -232,3 +232,22 @@ def test_what_the_tests_look_for_is_found(cuda):
     assert spilled(nvrtc.compiled(text, (), "sm_80").log)
     with pytest.raises(RuntimeError, match="undefined"):
         nvrtc.compiled("__global__ void f() { undefined; }", (), "sm_80")
+
+
+SYSTEMS = [
+    *(("inverse", kernel, {}) for kernel in ("residues", "panel", "update", "arrange")),
+    *(
+        ("steps", kernel, {"WORDS": words, "COLUMNS": columns, "ENTRY": entry})
+        for words, columns, entry in ((7, 1, "int32_t"), (2, 8, "int64_t"))
+        for kernel in ("digits", "residuals", "pad", "sums", "divide")
+    ),
+    *(("numbers", kernel, {"WORDS": 7}) for kernel in ("combine", "products", "reduce")),
+]
+
+
+@pytest.mark.parametrize(("text", "kernel", "macros"), SYSTEMS, ids=lambda x: x if isinstance(x, str) else None)
+def test_systems(cuda, target, text, kernel, macros):
+    options = tuple(f"-DXL_{name}={value}" for name, value in macros.items())
+    found = compiled(cuda, (cuda.kernels.text(text), f"xl_system_{kernel}", options), target)
+    assert floating_instructions(found.ptx, _PTX) == []
+    assert spilled(found.log) == 0

@@ -47,8 +47,8 @@ def ranges(cuda, x, name):
     """What `xl_cuda_exponents` finds: exponents and tops of rows, bits, and entries that are not finite."""
     format = {**FLOAT_FORMATS, **INTEGER_FORMATS}[name]
     found, cells = np.full((2, *x.shape[:2]), 77, np.int64), np.zeros(3, np.int32)
-    place = cuda.elements.Place(0, "sm_80", 0)
-    cuda.elements.exponents(place, format, entries(cuda, x), found.ctypes.data, cells.ctypes.data)
+    place = cuda.elements.Place(0, "sm_80")
+    cuda.elements.exponents(place, format, entries(cuda, x), found.ctypes.data, cells.ctypes.data).run(0)
     bits, all_bits, nonfinite = cells.tolist()
     assert all_bits == np.maximum(found[1] - found[0], 0).sum()
     return found[0], found[1], bits, nonfinite
@@ -58,9 +58,9 @@ def counts(cuda, x, name, exponents):
     """What `xl_cuda_count_dropped` finds, given exponents whose matrices lie apart."""
     apart = np.full((x.shape[0], x.shape[1] + 3), 99, np.int64)
     apart[:, : x.shape[1]] = exponents
-    found, place = np.zeros(x.shape[:2], np.int32), cuda.elements.Place(0, "sm_80", 0)
+    found, place = np.zeros(x.shape[:2], np.int32), cuda.elements.Place(0, "sm_80")
     where = cuda.elements.Exponents(apart.ctypes.data, apart.shape[1])
-    cuda.elements.count_dropped(place, FLOAT_FORMATS[name], entries(cuda, x), where, found.ctypes.data)
+    cuda.elements.count_dropped(place, FLOAT_FORMATS[name], entries(cuda, x), where, found.ctypes.data).run(0)
     return found
 
 

@@ -46,33 +46,68 @@ class DeviceMemory:
     def __init__(self, backend):
         self.now = self.peak = 0
         self.backend = backend
-        self.given = set()
+        self.is_counting = True
 
-    @contextmanager
-    def watched(self):
-        with pytest.MonkeyPatch.context() as patch:
-            allocate, view = self.backend._device.allocate, self.backend.view
-
-            def counted(nbytes):
-                memory = allocate(nbytes)
-                self.now += nbytes
-                self.peak = max(self.peak, self.now)
-                weakref.finalize(memory, self.release, nbytes)
-                return memory
-
-            def uncounted(source, **options):
-                patch.setattr(self.backend._device, "allocate", allocate)
-                try:
-                    return view(source, **options)
-                finally:
-                    patch.setattr(self.backend._device, "allocate", counted)
-
-            patch.setattr(self.backend._device, "allocate", counted)
-            patch.setattr(self.backend, "view", uncounted)
-            yield
+    def take(self, nbytes):
+        self.now += nbytes
+        self.peak = max(self.peak, self.now)
 
     def release(self, nbytes):
         self.now -= nbytes
+
+    @contextmanager
+    def watched(self):
+        view = self.backend.view
+
+        def uncounted(source, **options):
+            self.is_counting = False
+            try:
+                return view(source, **options)
+            finally:
+                self.is_counting = True
+
+        with pytest.MonkeyPatch.context() as patch, self.noticing(patch):
+            patch.setattr(self.backend, "view", uncounted)
+            yield
+
+    @contextmanager
+    def noticing(self, patch):
+        """Tell `take` and `release` of memory whose objects have weak references."""
+        allocate = self.backend._device.allocate
+
+        def counted(nbytes):
+            memory = allocate(nbytes)
+            if self.is_counting:
+                self.take(nbytes)
+                weakref.finalize(memory, self.release, nbytes)
+            return memory
+
+        patch.setattr(self.backend._device, "allocate", counted)
+        yield
+
+
+class PoolMemory(DeviceMemory):
+    """Bytes of CuPy's pool, which tells of all that is taken and let go: its objects have no weak references."""
+
+    @contextmanager
+    def noticing(self, patch):
+        import cupy
+
+        watch, sizes = self, {}
+
+        class Hook(cupy.cuda.MemoryHook):
+            name = "workspace"
+
+            def malloc_postprocess(self, *, size, mem_ptr, **_):
+                if watch.is_counting:
+                    sizes[mem_ptr] = size
+                    watch.take(size)
+
+            def free_postprocess(self, *, mem_ptr, **_):
+                watch.release(sizes.pop(mem_ptr, 0))  # or nothing, where it was not counted
+
+        with Hook():
+            yield
 
 
 def taken(call):
@@ -81,19 +116,22 @@ def taken(call):
     call()  # tables of constants are made once
     gc.collect()
     if hasattr(backend, "_device"):
-        memory = DeviceMemory(backend)
+        memory = (PoolMemory if backend.name == "cuda" else DeviceMemory)(backend)
         with memory.watched():
             result, info = call()
-        peak = memory.peak
-    else:
-        tracemalloc.start()
-        try:
-            result, info = call()
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-    results = result if isinstance(result, tuple) else (result,)
-    return peak - sum(map(size, results)), info
+        # results of integers are made on the host
+        return memory.peak - sum(x.nbytes for x in _ends(result) if x.dtype.kind in "fc"), info
+    tracemalloc.start()
+    try:
+        result, info = call()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return peak - sum(map(size, _ends(result))), info
+
+
+def _ends(result):
+    return result if isinstance(result, tuple) else (result,)
 
 
 def size(result):

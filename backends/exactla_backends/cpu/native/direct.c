@@ -28,6 +28,7 @@ typedef struct {
     const xl_direct_plan *plan;
     xl_stack left, right; /* with exponents */
     int64_t depth, columns; /* padded */
+    int32_t digits, limbs;  /* of entries and of results, for products by digits */
 } pairs_job;
 
 /* Parts of one allocation, each at a multiple of XL_MATRIX_ALIGNMENT bytes. */
@@ -79,16 +80,21 @@ static void multiply(const pairs_job *job, const places *p) {
                     rows * job->columns, job->columns, p->scratch);
 }
 
-static int64_t round_results(const pairs_job *job, int64_t pair, const places *p) {
+/* Where the results of a pair go, for each rounding. */
+static void encodings_of(xl_encodings to[2], const pairs_job *job, int64_t pair) {
     const xl_array *results = job->direct->results;
+    const int axes = results->dimensions;
+    char *data = (char *)results->data + (axes > 3 ? pair * results->strides[1] : 0);
+    for (int64_t e = 0; e < job->direct->count; ++e)
+        to[e] = (xl_encodings){data + e * results->strides[0], results->strides[axes - 2], job->direct->roundings[e]};
+}
+
+static int64_t round_results(const pairs_job *job, int64_t pair, const places *p) {
     const xl_operand left = xl_matrix_of(&job->left, pair), right = xl_matrix_of(&job->right, pair);
     const xl_results residues = {p->residues, 1, left.rows * job->columns, job->columns, left.rows, right.rows};
     const xl_exponents exponents = {left.exponents, right.exponents, 0};
-    const int axes = results->dimensions;
-    char *data = (char *)results->data + (axes > 3 ? pair * results->strides[1] : 0);
     xl_encodings to[2];
-    for (int64_t e = 0; e < job->direct->count; ++e)
-        to[e] = (xl_encodings){data + e * results->strides[0], results->strides[axes - 2], job->direct->roundings[e]};
+    encodings_of(to, job, pair);
     return job->set->elements->round(&residues, &job->plan->crt, &exponents, job->direct->result_format, to,
                                      job->direct->count, 0, left.rows);
 }
@@ -117,6 +123,32 @@ static int64_t multiply_pair(const void *of, int64_t pair) {
     return done;
 }
 
+/* One product by digits. Returns 0, or how many entries broke their scan, or XL_OUT_OF_MEMORY. */
+static int64_t multiply_digits(const void *of, int64_t pair) {
+    const pairs_job *job = of;
+    const xl_kernel_set *elements = job->set->elements;
+    const xl_operand left = xl_matrix_of(&job->left, pair), right = xl_matrix_of(&job->right, pair);
+    const int64_t bytes = elements->small_scratch(left.rows, left.depth, right.rows, job->digits, job->limbs);
+    void *scratch = malloc((size_t)bytes);
+    xl_encodings to[2];
+    int64_t done;
+    if (!scratch)
+        return XL_OUT_OF_MEMORY;
+    encodings_of(to, job, pair);
+    done = elements->small_product(&left, &right, job->digits, job->limbs, job->direct->result_format, to,
+                                   job->direct->count, scratch);
+    free(scratch);
+    return done;
+}
+
+/* Whether products of sums of so many bits are quicker by digits than by residues; the bound is measured. */
+static int digits_are_quicker(const pairs_job *job, int64_t bits) {
+    const int64_t rows = job->left.first.rows, depth = job->left.first.depth, columns = job->right.first.rows;
+    const int64_t entries = rows * depth + columns * depth + rows * columns;
+    return job->digits <= XL_MOST_DIGITS && depth * job->digits < 128 &&
+           rows * depth * columns * job->digits * job->digits <= entries * bits;
+}
+
 /* Gives a side its exponents; returns its bits, or -1 where an entry is not finite. */
 static int64_t scan(const xl_instructions *set, xl_stack *side, int64_t *lowest, int64_t *highest, int64_t threads) {
     int64_t nonfinite;
@@ -132,10 +164,16 @@ static int64_t multiply_pairs(pairs_job *job, int64_t *lowest, int64_t *highest)
     const int64_t left = scan(job->set, &job->left, lowest, highest, threads);
     const int64_t right = scan(job->set, &job->right, lowest + rows, highest + rows, threads);
     const int64_t depth = job->left.first.depth;
-    const int64_t bits = left + right + bit_length(depth - 1), limbs = maximum(left, right) / 32 + 1;
+    const int64_t bits = left + right + bit_length(depth - 1), widest = maximum(left, right), limbs = widest / 32 + 1;
     const int64_t number = bits * XL_DIRECT_LIMBS + limbs;
     const int64_t entries = pairs * (job->left.first.rows + job->right.first.rows) * depth;
-    if (left < 0 || right < 0 || bits >= XL_DIRECT_BITS || limbs >= XL_DIRECT_LIMBS)
+    if (left < 0 || right < 0)
+        return XL_DIRECT_NOT;
+    job->digits = (int32_t)(widest / XL_DIGIT_BITS + 1);
+    job->limbs = (int32_t)(bits / 32 + 1);
+    if (digits_are_quicker(job, bits))
+        return xl_for_each(xl_team(threads, entries, pairs), pairs, multiply_digits, job) ? XL_DIRECT_NOT : 0;
+    if (bits >= XL_DIRECT_BITS || limbs >= XL_DIRECT_LIMBS)
         return XL_DIRECT_NOT;
     job->plan = job->direct->plans[number];
     if (!job->plan)
@@ -146,7 +184,7 @@ static int64_t multiply_pairs(pairs_job *job, int64_t *lowest, int64_t *highest)
 
 int64_t xl_native_direct(const xl_instructions *set, const xl_direct *direct) {
     pairs_job job = {set, direct, NULL, stack_of(direct->left, direct->left_format, 1),
-                     stack_of(direct->right, direct->right_format, direct->transposed != 0), 0, 0};
+                     stack_of(direct->right, direct->right_format, direct->transposed != 0), 0, 0, 0, 0};
     const int64_t exponents = job.left.stacks * (job.left.first.rows + job.right.first.rows);
     int64_t *ranges = malloc(2 * sizeof *ranges * (size_t)exponents);
     int64_t done;

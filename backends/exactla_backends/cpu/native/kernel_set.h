@@ -20,6 +20,9 @@ typedef struct {
     int64_t (*mark)(const xl_results[3], const xl_crt_table *, const int64_t *, const xl_encodings *, int64_t,
                     int64_t);
     void (*combine)(void *, const xl_results *, const int64_t *, int64_t, const xl_crt_table *, int64_t, int64_t);
+    int64_t (*small_scratch)(int64_t, int64_t, int64_t, int32_t, int32_t);
+    int64_t (*small_product)(const xl_operand *, const xl_operand *, int32_t, int32_t, const int64_t *,
+                             const xl_encodings *, int64_t, void *);
     int64_t (*pivot_panel)(int16_t *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t *);
     void (*add_residues)(int8_t *, int64_t, const int8_t *, int64_t, int64_t, int64_t, int64_t);
     void (*scaled_difference)(int8_t *, const int8_t *, int64_t, int64_t, int64_t);

@@ -169,6 +169,17 @@ typedef struct {
 /* Ensures: digits and the new residual. */
 int64_t xl_native_lift(const xl_instructions *set, const xl_lifting *lifting, int64_t threads);
 
+/* ---- long numbers ---- */
+
+enum { XL_HALVING_WORDS = 64 /* of the longest numbers that are halved at once */ };
+
+/* Requires: x >= y >= 0 in `words` words of two's complement, at most XL_HALVING_WORDS + 2, and goal at least half of the
+ * bits of x.
+ * Ensures: matrix [4][words], (a, b, c, d) in two's complement, of determinant 1 or -1; x = |a x + b y| and
+ * y = |c x + d y| of the numbers before, or the other way round, x >= y and y < 2**goal. */
+int64_t xl_native_halve(const xl_instructions *set, uint32_t *x, uint32_t *y, int64_t words, int64_t goal,
+                        uint32_t *matrix);
+
 /* ---- small products ---- */
 
 enum {

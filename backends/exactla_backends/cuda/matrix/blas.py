@@ -59,12 +59,12 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Matrices:
-    """Planes of entries [moduli * digits, rows, depth] of one matrix, at an address."""
+    """Planes of entries [moduli * digits, rows, depth] of one matrix, at an address in a memory."""
 
-    memory: Memory
-    offset: int
+    address: int
     rows: int
     depth: int
+    memory: Memory
 
 
 WEIGHTS = (3, 2, 0)
@@ -95,7 +95,7 @@ class Blas:
             words = (planes.memory.ptr, size, count, memory.ptr)
             driver.launch_words(function, blocks, (256, 1), self._device.stream, words)
         step = kind.entry_bytes * size * count // max(planes.stacks, 1)
-        return [Matrices(memory, i * step, planes.rows, planes.depth) for i in range(planes.stacks)]
+        return [Matrices(memory.ptr + i * step, planes.rows, planes.depth, memory) for i in range(planes.stacks)]
 
     def multiply(
         self,
@@ -138,7 +138,7 @@ class Blas:
         one, zero = np.array(1, kind.sum_type), np.array(0, kind.sum_type)
         starts = []
         for side, which in zip((left, right), digit, strict=True):
-            starts.append(side.memory.ptr + side.offset + kind.entry_bytes * (which * side.rows * side.depth + start))
+            starts.append(side.address + kind.entry_bytes * (which * side.rows * side.depth + start))
         handle = handles.get_cublas_handle()
         cublas.setStream(handle, self._device.stream)
         # in columns: the transpose of right times left

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exactla_backends.cuda import driver
-from exactla_backends.cuda.driver import TensorMap
+from exactla_backends.cuda.driver import Launch, TensorMap
 
 ROWS, DEPTH = 128, 128
 BLOCK = (384, 1)
@@ -60,7 +60,7 @@ class Task(NamedTuple):
     add: bool
 
 
-def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], place: tuple[int, int, int]) -> None:
+def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], place: tuple[int, int]) -> Launch:
     """Residues of left @ right.T for each pair of matrices and each modulus.
 
     Parameters
@@ -71,9 +71,9 @@ def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], p
     result : tuple
         Address of [pairs, moduli, left.rows, stride] octets, or with two digits int16; and the stride, in 16s.
     place : tuple
-        Device, its number of multiprocessors, and the stream.
+        Device, and its number of multiprocessors.
     """
-    device, processors, stream = place
+    device, processors = place
     columns = _tile_columns(left.rows, right.rows, task.moduli * task.pairs, processors)
     segment = SEGMENT[task.digits]
     # a first product has no sign of its own: it is taken as added to nothing
@@ -85,11 +85,10 @@ def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], p
         *(task.places, task.constants, *result),
     )
     tiles = -(-left.rows // ROWS) * -(-right.rows // columns) * task.moduli * task.pairs
-    driver.launch(
+    return Launch(
         driver.kernel(*source(variant), "sm_90a", device, SHARED_BYTES),
         (min(tiles, processors), 1, 1),
         BLOCK,
-        stream,
         (_map(left, ROWS), _map(right, columns), problem),
         SHARED_BYTES,
     )

@@ -1,6 +1,6 @@
 """The matrix units of a CUDA device, behind the interface of all devices: which product serves which engine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -11,7 +11,8 @@ from exactla.core.moduli import ResidueBase
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix import hopper
-from exactla_backends.cuda.matrix.blas import KINDS, Blas
+from exactla_backends.cuda.matrix.blas import KINDS, Blas, Matrices
+from exactla_backends.cuda.matrix.hopper import Planes
 from exactla_backends.device.constants import Constants
 from exactla_backends.device.planes import OCTET_LIMIT, OperandPlanes, ResultPlanes, Term, octets_of, padded
 
@@ -52,17 +53,13 @@ class CudaMatrix:
         return driver.architecture(self._device.number) == HOPPER
 
     def _by_hopper(self, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, result: ResultPlanes) -> None:
-        number = self._device.number
-        place = number, driver.processors(number), self._device.stream
+        stream, target = self._device.stream, (result.memory.ptr, result.padded_columns)
         places, constants = self._constant(np.array(pairs, np.int64)), self._constant(_constants(base))
         for term, (sign, a, b) in enumerate(terms):
-            hopper.multiply(
-                _planes(a),
-                _planes(b),
-                hopper.Task(len(pairs[0]), places.ptr, result.moduli, result.octets, constants.ptr, sign, add=term > 0),
-                (result.memory.ptr, result.padded_columns),
-                place,
+            task = hopper.Task(
+                len(pairs[0]), places.ptr, result.moduli, result.octets, constants.ptr, sign, add=term > 0
             )
+            hopper.multiply(_planes(a), _planes(b), task, target, self._place()).run(stream)
 
     def _by_blas(
         self, blas: Blas, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, result: ResultPlanes
@@ -75,6 +72,37 @@ class CudaMatrix:
             for pair, (i, j) in enumerate(zip(*pairs, strict=True)):
                 target = result.memory.ptr + pair * size, result.padded_columns
                 blas.multiply(left[i], right[j], moduli, digits, constants, target, sign, term > 0)
+
+    def _place(self) -> tuple[int, int]:
+        number = self._device.number
+        return number, driver.processors(number)
+
+    def at(
+        self, left: Planes, right: Planes, pairs: Pairs, base: ResidueBase, target: tuple[int, int]
+    ) -> Callable[[int], None]:
+        """Products of residues in octets at addresses, to be given to streams by the function that is returned.
+
+        The target is an address and a row stride, as of `ResultPlanes`. No side is empty.
+        """
+        moduli, constants = len(base.moduli), self._constant(_constants(base))
+        if self._is_hopper():
+            places = self._constant(np.array(pairs, np.int64))
+            task = hopper.Task(len(pairs[0]), places.ptr, moduli, 1, constants.ptr, 1, add=False)
+            launch = hopper.multiply(left, right, task, target, self._place())
+            launch.kept = places, constants
+            return launch.run
+        blas = self._blas["int8"]
+        size = moduli * left.rows * target[1]
+
+        def run(_: int) -> None:
+            for pair, (i, j) in enumerate(zip(*pairs, strict=True)):
+                a, b = (
+                    Matrices(x.address + k * moduli * x.rows * x.depth, x.rows, x.depth, None)
+                    for x, k in ((left, i), (right, j))
+                )
+                blas.multiply(a, b, moduli, 1, constants.ptr, (target[0] + pair * size, target[1]), 1, False)
+
+        return run
 
     def longest(self, engine: Engine, modulus_limit: int) -> int:
         if self._is_hopper() and engine.name == "int8":

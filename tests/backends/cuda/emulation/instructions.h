@@ -43,6 +43,16 @@ inline int dp4a_u32_s32(unsigned x, unsigned y, int sum) {
         sum += (int)(x >> 8 * i & 255) * (signed char)(y >> 8 * i & 255);
     return sum;
 }
+inline int dp4a_s32_s32(unsigned x, unsigned y, int sum) {
+    for (unsigned i = 0; i < 4; ++i)
+        sum += (signed char)(x >> 8 * i & 255) * (signed char)(y >> 8 * i & 255);
+    return sum;
+}
+inline unsigned dp4a_u32_u32(unsigned x, unsigned y, unsigned sum) {
+    for (unsigned i = 0; i < 4; ++i)
+        sum += (x >> 8 * i & 255) * (y >> 8 * i & 255);
+    return sum;
+}
 inline unsigned dp2a_lo_u32_u32(unsigned x, unsigned y, unsigned sum) {
     return sum + (x & 65535) * (y & 255) + (x >> 16) * (y >> 8 & 255);
 }

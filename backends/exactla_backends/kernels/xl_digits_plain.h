@@ -1,0 +1,27 @@
+/* Sums of products of digits in plain C; see xl_digit_sums. */
+#ifndef XL_DIGITS_PLAIN_H
+#define XL_DIGITS_PLAIN_H
+
+#define XL_DIGIT_LANES 8
+#define XL_DIGIT_SLOT(column) (column)
+
+/* Requires: digits <= XL_MOST_DIGITS, depth * digits < 128, digits of XL_DIGIT_BITS bits, which may be signed; columns
+ * of `right` in their slots, XL_DIGIT_SLOT.
+ * Ensures: sums[p * pitch + w] = sum over k < depth and i + j = p of left[i * left_pitch + k] * right[(k * digits + j) *
+ * stride + slot of w], for p < 2 digits - 1 and w < XL_DIGIT_LANES. */
+XL_STAGE void xl_digit_sums(int64_t *XL_RESTRICT sums, int64_t pitch, const int32_t *left, int64_t left_pitch, const int32_t *right,
+                            int64_t stride, int64_t depth, int32_t digits) {
+    int64_t total[2 * XL_MOST_DIGITS - 1][XL_DIGIT_LANES] = {{0}};
+    for (int64_t k = 0; k < depth; ++k)
+        for (int32_t i = 0; i < digits; ++i) {
+            const int64_t factor = left[i * left_pitch + k];
+            for (int32_t j = 0; j < digits; ++j)
+                for (int32_t w = 0; w < XL_DIGIT_LANES; ++w)
+                    total[i + j][w] += factor * right[(k * digits + j) * stride + w];
+        }
+    for (int32_t p = 0; p < 2 * digits - 1; ++p)
+        for (int32_t w = 0; w < XL_DIGIT_LANES; ++w)
+            sums[p * pitch + w] = total[p][w];
+}
+
+#endif

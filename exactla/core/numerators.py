@@ -1,0 +1,57 @@
+"""Long integers that become Python's when they are asked for: making them takes longer than solving for them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from exactla.backend import Numbers
+
+
+class ListedNumbers:
+    """See `exactla.backend.Numbers`: numbers that are Python integers already."""
+
+    def __init__(self, values: list[int]) -> None:
+        self._values = values
+
+    @cached_property
+    def bits(self) -> int:
+        return max((v.bit_length() for v in self._values), default=0)
+
+    def integers(self) -> list[int]:
+        return self._values
+
+
+class Numerators:
+    """Integers [n, c], from groups of columns, each column by column.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    """
+
+    def __init__(self, groups: Sequence["Numbers"], shape: tuple[int, int]) -> None:
+        self._groups = groups
+        self.shape = shape
+
+    @cached_property
+    def array(self) -> NDArray[np.object_]:
+        """The integers as an object array."""
+        found = np.empty(self.shape[0] * self.shape[1], object)
+        found[:] = [n for group in self._groups for n in group.integers()]
+        return np.ascontiguousarray(found.reshape(self.shape[::-1]).T)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Numerators"]) -> "Numerators":
+        """The columns of all parts, which have equally many rows, side by side."""
+        groups = [group for part in parts for group in part._groups]
+        return cls(groups, (parts[0].shape[0], sum(part.shape[1] for part in parts)))
+
+    @classmethod
+    def of(cls, array: NDArray[np.object_]) -> "Numerators":
+        """Python integers [n, c] as they are."""
+        rows, columns = array.shape
+        return cls((ListedNumbers(array.T.ravel().tolist()),), (rows, columns))
