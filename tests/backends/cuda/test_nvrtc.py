@@ -238,8 +238,8 @@ SYSTEMS = [
     *(("inverse", kernel, {}) for kernel in ("residues", "panel", "update", "arrange")),
     *(
         ("steps", kernel, {"WORDS": words, "COLUMNS": columns, "ENTRY": entry})
-        for words, columns, entry in ((7, 1, "int32_t"), (2, 8, "int64_t"))
-        for kernel in ("digits", "residuals", "pad", "sums", "divide")
+        for kernel, most in (("digits", 8), ("residuals", 4), ("pad", 4), ("sums", 8), ("divide", 8))
+        for words, columns, entry in ((7, 1, "int32_t"), (2, most, "int64_t"))
     ),
     *(("numbers", kernel, {"WORDS": 7}) for kernel in ("combine", "products", "reduce")),
 ]
