@@ -32,6 +32,8 @@ from exactla.settings import (
 from exactla.widths import width_ulps
 
 if TYPE_CHECKING:
+    from exactla import gallery
+    from exactla.mparray import MPArray
     from exactla.rationals import Rational
     from exactla.solving import (
         Factorization,
@@ -57,6 +59,7 @@ __all__ = [
     "GeneralSolution",
     "InconsistentSystemError",
     "Info",
+    "MPArray",
     "NonFiniteError",
     "OperandChangedError",
     "PrecisionError",
@@ -73,6 +76,7 @@ __all__ = [
     "digest",
     "engine",
     "factor",
+    "gallery",
     "inv",
     "mm",
     "mm_enclose",
@@ -97,6 +101,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "exactla.mparray": ("MPArray",),
     "exactla.rationals": ("Rational",),
     "exactla.solving": (
         *("Factorization", "GeneralSolution", "det", "factor", "inv", "nullspace", "rank"),
@@ -107,6 +112,8 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "gallery":
+        return importlib.import_module("exactla.gallery")
     for module, names in _LATE.items():
         if name in names:
             found = globals()[name] = getattr(importlib.import_module(module), name)

@@ -60,7 +60,7 @@ class OperandChangedError(ExactlaError, RuntimeError):
 
 
 class WorkspaceError(ExactlaError, MemoryError):
-    """The smallest piece of the work does not fit the workspace limit.
+    """The smallest piece of the work, or an array of limbs, does not fit the workspace limit.
 
     Attributes
     ----------
@@ -68,10 +68,10 @@ class WorkspaceError(ExactlaError, MemoryError):
         Bytes.
     """
 
-    def __init__(self, needed: int, allowed: int) -> None:
+    def __init__(self, needed: int, allowed: int, what: str = "the smallest block of this product needs") -> None:
         self.needed = needed
         self.allowed = allowed
         super().__init__(
-            f"the smallest block of this product needs {needed:,} bytes of workspace and {allowed:,} are allowed; "
+            f"{what} {needed:,} bytes of workspace and {allowed:,} are allowed; "
             "raise the limit with exactla.workspace_limit(...)"
         )
