@@ -259,8 +259,8 @@ SYSTEMS = [
     *(("inverse", kernel, {}) for kernel in ("residues", "panel", "update", "arrange")),
     *(
         ("steps", kernel, {"WORDS": words, "COLUMNS": columns, "ENTRY": entry})
-        for words, columns, entry in ((7, 1, "int32_t"), (2, 8, "int64_t"))
-        for kernel in ("digits", "residuals", "pad", "sums", "divide")
+        for kernel, most in (("digits", 8), ("residuals", 4), ("pad", 4), ("sums", 8), ("divide", 8))
+        for words, columns, entry in ((7, 1, "int32_t"), (2, most, "int64_t"))
     ),
     *(("numbers", kernel, {"WORDS": 7}) for kernel in ("combine", "products", "reduce")),
 ]
@@ -271,4 +271,5 @@ def test_systems(cuda, target, text, kernel, macros):
     options = tuple(f"-DXL_{name}={value}" for name, value in macros.items())
     found = compiled(cuda, (cuda.kernels.text(text), f"xl_system_{kernel}", options), target)
     assert floating_instructions(found.ptx, _PTX) == []
-    assert spilled(found.log) == 0
+    (own,) = (part for part in found.log.split("Compiling entry function") if f"'xl_system_{kernel}'" in part)
+    assert spilled(own) == 0
