@@ -18,7 +18,11 @@ typedef long int64_t;
 typedef ulong uint64_t;
 #define XL_FUNCTION static inline
 #define XL_RESTRICT restrict
+#if XL_LANES == 16 || XL_PAIRS /* in vectors: looking for others takes compilers several times longer */
+#define XL_KERNEL __attribute__((vec_type_hint(int16))) __kernel void
+#else
 #define XL_KERNEL __kernel void
+#endif
 #define XL_GLOBAL __global
 #define XL_GLOBAL_INDEX(axis) ((int64_t)get_global_id(axis))
 #define XL_GLOBAL_SIZE(axis) ((int64_t)get_global_size(axis))
