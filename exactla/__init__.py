@@ -33,6 +33,8 @@ from exactla.widths import width_ulps
 
 if TYPE_CHECKING:
     from exactla import gallery
+    from exactla.factoring import LU, lu_factor, lu_solve
+    from exactla.mp_products import mp_mm
     from exactla.mparray import MPArray
     from exactla.rationals import Rational
     from exactla.solving import (
@@ -52,6 +54,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BITS_VERSION",
+    "LU",
     "BackendUnavailable",
     "Enclosure",
     "ExactlaError",
@@ -78,6 +81,8 @@ __all__ = [
     "factor",
     "gallery",
     "inv",
+    "lu_factor",
+    "lu_solve",
     "mm",
     "mm_enclose",
     "mm_enclose_nt",
@@ -85,6 +90,7 @@ __all__ = [
     "mm_interval",
     "mm_interval_bounds",
     "mm_nt",
+    "mp_mm",
     "nullspace",
     "operand_checks",
     "prepare",
@@ -101,6 +107,8 @@ __all__ = [
 ]
 
 _LATE = {
+    "exactla.factoring": ("LU", "lu_factor", "lu_solve"),
+    "exactla.mp_products": ("mp_mm",),
     "exactla.mparray": ("MPArray",),
     "exactla.rationals": ("Rational",),
     "exactla.solving": (

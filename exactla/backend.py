@@ -174,6 +174,92 @@ class Numbers(Protocol):
         """The numbers, as Python's."""
 
 
+class Elimination(Protocol):
+    """Factors L and U in the making, in units of 2**-F: the sums of `core.lu` from residues of what is known of them.
+
+    Columns are taken in blocks of up to 64, one after the other: columns are opened, found and put, rows exchanged,
+    then rows are opened, found and put, and the block is closed. Rows keep their order while columns are open.
+
+        s_ij = 2**F A_ij - sum over k < min(i, j) of L_ik U_kj.
+    """
+
+    def open_columns(self, start: int, stop: int) -> None:
+        """Begin with columns start..stop-1 of the rows from `start` on, of which none holds a pivot yet."""
+
+    def column(self, j: int) -> Buffer:
+        """Limbs [n - start, l] of s_ij in an open column; 0 in rows that hold a pivot."""
+
+    def put_column(self, j: int, row: int, column: Buffer) -> None:
+        """Limbs [n - start, l] of L_ij. The open row start + `row` holds the pivot of column j."""
+
+    def rest_of_row(self, j: int) -> Buffer:
+        """Limbs [stop - 1 - j, l] of s in the row that holds the pivot of column j and in the open columns after j."""
+
+    def put_row(self, i: int, first: int, row: Buffer) -> None:
+        """Limbs of U_ij for j = first, first + 1, ...; in an open block the row is that of the pivot of column i."""
+
+    def exchange(self, start: int, order: Sequence[int]) -> None:
+        """Row start + k becomes what row start + order[k] was."""
+
+    def open_rows(self, start: int, stop: int) -> None:
+        """Begin with rows start..stop-1 of the columns from `stop` on."""
+
+    def row(self, i: int) -> Buffer:
+        """Limbs [columns - stop, l] of s_ij in an open row for j from `stop` on."""
+
+    def close(self) -> None:
+        """The block is complete."""
+
+
+class Multiprecision(Protocol):
+    """Integers of many limbs on a device: buffers of uint64 [..., l] in two's complement, the lowest limb first.
+
+    Buffers of this protocol can be sliced, all axes but the last. RN is to nearest, ties to even.
+    """
+
+    name: str  # the backend's
+    engines: tuple[Engine, ...]  # the preferred one first
+
+    def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
+        """As `Backend.engine_is_exact`."""
+
+    def upload(self, limbs: "np.ndarray[Any, Any]") -> Buffer:
+        """Limbs of the host as a buffer, perhaps the same memory."""
+
+    def download(self, limbs: Buffer) -> "np.ndarray[Any, Any]":
+        """Limbs on the host, perhaps the same memory: one host synchronisation."""
+
+    def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
+        """Workspace that `product` needs for so many rows and columns."""
+
+    def product(self, left: Buffer, right: Buffer, count: int, base: ResidueBase, engine: Engine) -> Buffer:
+        """Limbs [R, C, count] of left @ right.T for limbs [R, K, l] and [C, K, m]; sums are at most M / 4."""
+
+    def scale(self, limbs: Buffer, shifts: "int | np.ndarray[Any, Any]", count: int) -> Buffer:
+        """RN(x * 2**shift) in `count` limbs, for one shift or one for each entry."""
+
+    def round_leading(self, limbs: Buffer, precision: int) -> Buffer:
+        """Each entry rounded to so many significant bits, to nearest, ties to even, in a limb more where need be."""
+
+    def largest(self, limbs: Buffer, order: Sequence[int]) -> tuple[int, int]:
+        """Of limbs [n, l]: the first k for which place order[k] has the largest magnitude, and the integer there.
+
+        One host synchronisation.
+        """
+
+    def divide(self, limbs: Buffer, divisor: int, count: int) -> Buffer:
+        """RN(x / divisor) in `count` limbs, for limbs [n, l] of magnitudes up to 2**(64 count - 2) |divisor|."""
+
+    def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
+        """Memory that an elimination holds."""
+
+    def elimination(self, matrix: Buffer, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
+        """Begin with the factors of a matrix, limbs [n, columns, l] in units of 2**-precision; sums are at most M / 4.
+
+        Columns past the n-th are right-hand sides: U has them too.
+        """
+
+
 class Backend(Protocol):
     """A device, as the algorithms see it."""
 
@@ -193,6 +279,10 @@ class Backend(Protocol):
     @property
     def prime_limits(self) -> tuple[int, ...]:
         """Upper limits of the primes of a lifting, the preferred one first."""
+
+    @property
+    def multiprecision(self) -> Multiprecision:
+        """Verbs for integers of many limbs."""
 
     # ---- memory ----------------------------------------------------------------------------------------------------
     def scope(self, like: "Source") -> AbstractContextManager[None]:

@@ -48,7 +48,17 @@ class InconsistentSystemError(ExactlaError, np.linalg.LinAlgError):
 
 
 class PrecisionError(ExactlaError, ArithmeticError):
-    """A pivot rounds to zero at the precision asked for."""
+    """A pivot rounds to zero at the precision asked for.
+
+    Attributes
+    ----------
+    more_bits : int
+        How many more bits would keep the pivot, as far as can be seen.
+    """
+
+    def __init__(self, message: str, more_bits: int = 0) -> None:
+        self.more_bits = more_bits
+        super().__init__(message)
 
 
 class BackendUnavailable(ExactlaError, ImportError):

@@ -6,3 +6,4 @@
 #include "host_results.h"
 #include "host_small.h"
 #include "host_systems.h"
+#include "host_wide.h"

@@ -47,6 +47,7 @@ class Loopback:
         self.halving = inner.halving
         self.least_lifting = inner.least_lifting
         self.prime_limits = inner.prime_limits
+        self.multiprecision = inner.multiprecision
         self.calls: Counter[str] = Counter()
 
     def __getattr__(self, method: str) -> Callable[..., Any]:

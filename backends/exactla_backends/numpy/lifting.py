@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Expansion, Lifting, Minor
+from exactla.backend import Expansion, Lifting, Minor, Multiprecision
 from exactla.core.expansion import HostExpansion
 from exactla.core.moduli import ResidueBase
 from exactla.core.reconstruction import EUCLID, Halving
@@ -19,6 +19,7 @@ from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import modular
 from exactla_backends.numpy import residues as rns
 from exactla_backends.numpy.encodings import Ints
+from exactla_backends.numpy.multiprecision import HostMultiprecision
 from exactla_backends.numpy.threads import for_each
 
 Array = NDArray[Any]
@@ -47,6 +48,7 @@ class HostSystems:
     """Verbs of `exactla.backend.Backend` for systems, on matrices of the host: a backend without its own has these."""
 
     halving: Halving = EUCLID
+    multiprecision: Multiprecision = HostMultiprecision()
     least_lifting = 40
     prime_limits: tuple[int, ...] = (1 << 22,)
 

@@ -20,4 +20,8 @@ const xl_kernel_set XL_ENTRY(kernel_set) = {
     .pivot_panel = XL_ENTRY(pivot_panel),
     .add_residues = XL_ENTRY(add_residues),
     .scaled_difference = XL_ENTRY(scaled_difference),
+    .wide_residues = XL_ENTRY(wide_residues),
+    .wide_split = XL_ENTRY(wide_split),
+    .wide_weighted = XL_ENTRY(wide_weighted),
+    .wide_carry = XL_ENTRY(wide_carry),
 };

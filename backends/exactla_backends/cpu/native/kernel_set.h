@@ -26,6 +26,11 @@ typedef struct {
     int64_t (*pivot_panel)(int16_t *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t *);
     void (*add_residues)(int8_t *, int64_t, const int8_t *, int64_t, int64_t, int64_t, int64_t);
     void (*scaled_difference)(int8_t *, const int8_t *, int64_t, int64_t, int64_t);
+    void (*wide_residues)(const int32_t *, const int32_t *, int64_t, const xl_wide_modulus *, int16_t *);
+    void (*wide_split)(const int16_t *, int64_t, int8_t *, int8_t *);
+    void (*wide_weighted)(const xl_wide_sum *, int64_t, const xl_wide_modulus *, int64_t *, int16_t *);
+    void (*wide_carry)(const int32_t *, int64_t, int64_t, const int32_t *, const uint8_t *, int64_t, int32_t *,
+                       uint64_t *, int64_t);
 } xl_kernel_set;
 
 #endif
