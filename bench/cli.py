@@ -63,6 +63,14 @@ def _parser() -> ArgumentParser:
     solve.add_argument("--limit", type=float, default=30.0, help="seconds of the longest call waited for")
     solve.set_defaults(run=commands.run_solve)
 
+    lu = known.add_parser("lu", help="multiple-precision systems, beside peers")
+    _multiple(lu, sizes="64,128,256", precisions="1568,3136", data="lotkin,random", limit=60.0)
+    lu.set_defaults(run=commands.run_lu)
+
+    mp = known.add_parser("mp", help="multiple-precision products, beside peers")
+    _multiple(mp, sizes="256,512,1024", precisions="106,159,212", data="components", limit=120.0)
+    mp.set_defaults(run=commands.run_mp)
+
     calls = known.add_parser("calls", help="the cost of a call on tiny operands")
     _common(calls, sizes=None, dtypes="float64,float32", data=None, repeat=9)
     calls.add_argument("--peers", default=CALL_PEERS, help="all, none, or names (default: %(default)s)")
@@ -108,6 +116,15 @@ def _parser() -> ArgumentParser:
     child.add_argument("product")
     child.set_defaults(run=commands.run_memory_child)
     return parser
+
+
+def _multiple(parser: ArgumentParser, *, sizes: str, precisions: str, data: str, limit: float) -> None:
+    """Options of the benchmarks of multiple precision."""
+    _common(parser, sizes=sizes, dtypes=None, data=data, repeat=3)
+    parser.add_argument("--precisions", default=precisions, help="bits, comma-separated (default: %(default)s)")
+    parser.add_argument("--peers", default="all", help="all, none, or names (default: %(default)s)")
+    parser.add_argument("--pause", type=float, default=0.2, help=PAUSE)
+    parser.add_argument("--limit", type=float, default=limit, help="seconds of the longest call waited for")
 
 
 def _common(

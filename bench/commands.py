@@ -4,15 +4,18 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bench import (
     calls,
     data,
     environment,
     gpu,
+    lu_solvers,
     measuring,
     memory,
+    mp_products,
+    multiprecision,
     plot,
     products,
     profiling,
@@ -31,6 +34,9 @@ from bench.timing import Sampling
 
 _DTYPES = ("float16", "float32", "float64")
 _CALL_SUBJECTS = ("bmm_enclose", "mm_enclose", "mm")
+
+
+_ALL_PEERS = {**PEERS, **solvers.PEERS, **lu_solvers.PEERS, **mp_products.PEERS}
 
 
 def run_products(options: Namespace) -> int:
@@ -81,6 +87,50 @@ def run_solve(options: Namespace) -> int:
         facts = _introduce(options, entered)
         for problem in solving.run(_present(entered), covered):
             _print("", *report.solutions(problem))
+            rows += problem
+    _finish(options, facts, entered, rows)
+    return _verdict(rows)
+
+
+def run_lu(options: Namespace) -> int:
+    """Multiple-precision systems over kinds, precisions and sizes."""
+    kinds = _names(options.data, multiprecision.MATRICES, "kind of matrix")
+    own = lu_solvers.ExactlaLU(options.backend)
+    return _run_multiple(options, own, lu_solvers.PEERS, kinds, multiprecision.run_systems)
+
+
+def run_mp(options: Namespace) -> int:
+    """Multiple-precision products over kinds, precisions and sizes."""
+    kinds = _names(options.data, ("components", *multiprecision.MATRICES), "kind of matrix")
+    own = mp_products.ExactlaMm(options.backend)
+    return _run_multiple(options, own, mp_products.PEERS, kinds, multiprecision.run_products)
+
+
+def _run_multiple(
+    options: Namespace,
+    own: Contestant,
+    known: Mapping[str, Contestant],
+    kinds: Sequence[str],
+    run: Callable[[Sequence[Contestant], multiprecision.Options], Iterable[list[Row]]],
+) -> int:
+    reason = subjects.unavailable(options.backend)
+    if reason is not None:
+        raise ValueError(reason)
+    peers = {"all": ",".join(known), "none": ""}.get(options.peers, options.peers)
+    entered = [own, *(known[name] for name in (_names(peers, known, "peer") if peers else []))]
+    covered = multiprecision.Options(
+        sizes=_sizes(options.sizes),
+        precisions=_sizes(options.precisions),
+        data=kinds,
+        threads=options.threads,
+        sampling=Sampling(options.repeat, options.pause),
+        limit=options.limit,
+    )
+    rows: list[Row] = []
+    with environment.thread_limit(options.threads):
+        facts = _introduce(options, entered)
+        for problem in run(_present(entered), covered):
+            _print("", *report.multiple(problem))
             rows += problem
     _finish(options, facts, entered, rows)
     return _verdict(rows)
@@ -271,7 +321,7 @@ def _require_plot(options: Namespace) -> None:
 
 def _verdict(rows: Sequence[Row]) -> int:
     """1 where exactla failed or where a claim of tightness or rounding of exactla's own was false."""
-    own = [row for row in rows if row["contestant"] not in {**PEERS, **solvers.PEERS}]
+    own = [row for row in rows if row["contestant"] not in _ALL_PEERS]
     wrong = [row for row in own if _failed(row) or row.get("quality", {}).get("missed")]
     for row in wrong:
         print(f"bench: {row['contestant']} at n = {row['n']}: {row['reason'] or 'a result is wrong'}", file=sys.stderr)

@@ -45,8 +45,8 @@ def measure(
             try:
                 job = prepare(outcome.contestant)
                 stack.callback(job.close)
-                outcome.details = job.details()
                 warm[name] = timing.warm_up(job.run)
+                outcome.details = job.details()
                 outcome.quality = inspect(outcome.contestant, job)
                 jobs[name] = job
             except Exception as error:  # a peer may fail in any way

@@ -1,4 +1,7 @@
-"""What the units of this CPU do at most: `peak.c`, compiled and run. Knows nothing of exactla."""
+"""What the units of this CPU do at most: `peak.c`, compiled and run; and other C of the benchmarks, compiled.
+
+Knows nothing of exactla.
+"""
 
 import os
 import shutil
@@ -23,6 +26,12 @@ def measure(threads: int) -> dict[str, float]:
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         done = subprocess.run([str(program)], env=environment, capture_output=True, text=True, check=True)
     return {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
+
+
+def compile_library(source: Path, target: Path) -> None:
+    """A shared library of C with OpenMP, for this CPU; sums and products stay as they are written."""
+    flags = ["-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC"]
+    subprocess.run([_compiler() or "cc", *flags, str(source), "-o", str(target)], check=True)
 
 
 def _compiler() -> str | None:

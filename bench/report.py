@@ -112,6 +112,25 @@ def solutions(rows: Sequence[Row]) -> Iterator[str]:
             yield f"  {row['contestant']}: {row['reason']}"
 
 
+def multiple(rows: Sequence[Row]) -> Iterator[str]:
+    """One problem of multiple precision: times and bits of each contestant, where exactla's went, who was left out."""
+    first = rows[0]
+    yield f"n = {first['n']}, {first['dtype']}, {first['data']}"
+    columns = [column for column in _TIMES if column[0] != "M mac/s"]
+    columns.append(("bits right", lambda r: _bits(r["quality"]["bits"])))
+    yield from table(columns, [row for row in rows if "seconds_median" in row])
+    for row in rows:
+        if "parts" in row.get("details", {}):
+            parts = ", ".join(f"{part} {seconds(time)}" for part, time in row["details"]["parts"].items())
+            yield f"  {row['contestant']}: {parts}"
+        if row["reason"]:
+            yield f"  {row['contestant']}: {row['reason']}"
+
+
+def _bits(bits: int | None) -> str:
+    return "all" if bits is None else f"{bits:,}"
+
+
 def summary(rows: Sequence[Row]) -> Iterator[str]:
     """Ratios over all sizes, a table for each dtype and kind of data."""
     groups = dict.fromkeys((row["dtype"], row["data"]) for row in rows)

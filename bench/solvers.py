@@ -2,17 +2,19 @@
 
 import importlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from time import perf_counter
 from typing import Any
 from unittest import mock
+
+import numpy as np
 
 import exactla as xl
 from bench.contestant import Contestant, Guarantee, Job, Problem
 from bench.peers.importing import LibraryPeer, load
 from exactla import registry
 from exactla.core import dixon
-from exactla.core.radix import weighted_sums
 from exactla.core.reconstruction import rational
 
 
@@ -31,40 +33,79 @@ class _Solve(Job):
             start = perf_counter()
             solution = self.run()
             whole = perf_counter() - start
-            start = perf_counter()
-            solution.tolist()
-            fractions = perf_counter() - start
         parts["other"] = whole - sum(parts.values())
-        return {"backend": self._backend, "parts": parts, "fractions": fractions}
+        start = perf_counter()
+        solution.numerators  # noqa: B018
+        parts["objects"] = perf_counter() - start
+        start = perf_counter()
+        solution.tolist()
+        return {"backend": self._backend, "parts": parts, "fractions": perf_counter() - start}
 
 
-@contextmanager
-def _timed(parts: dict[str, float], backend: str) -> Iterator[None]:
-    """Add up the seconds that the parts of a solution take."""
+class _Parts:
+    """Seconds by part: those of a call without those of the calls that it makes."""
 
-    def timed(part: str, function: Any) -> Any:
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self._seconds = seconds
+        self._inside = [0.0]
+
+    def of(self, part: str, function: Any) -> Any:
+        """The function, timed."""
+
         def call(*arguments: Any) -> Any:
+            self._inside.append(0.0)
             start = perf_counter()
             try:
                 return function(*arguments)
             finally:
-                parts[part] = parts.get(part, 0.0) + perf_counter() - start
+                spent = perf_counter() - start
+                self._seconds[part] = self._seconds.get(part, 0.0) + spent - self._inside.pop()
+                self._inside[-1] += spent
 
         return call
 
+
+@contextmanager
+def _timed(seconds: dict[str, float], backend: str) -> Iterator[None]:
+    """Add up the seconds that the parts of a solution take."""
+    timed = _Parts(seconds).of
+
     def lifting(*arguments: Any) -> Any:
-        found = timed("inverse", plain)(*arguments)
+        found = timed("inverse", inverse)(*arguments)
+        found.expand = partial(expansion, timed("lift", found.expand))
+        return found
+
+    def expansion(expand: Any, *arguments: Any) -> Any:
+        found = expand(*arguments)
         found.lift = timed("lift", found.lift)
+        found.multiply = timed("numerators", found.multiply)
         return found
 
     used = registry.load(backend)
-    plain = used.lifting
-    with (
-        mock.patch.object(used, "lifting", lifting),
-        mock.patch.object(dixon, "rational", timed("reconstruction", rational)),
-        mock.patch.object(dixon, "weighted_sums", timed("numerators", weighted_sums)),
-    ):
+    inverse = used.lifting
+    with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(used, "lifting", lifting))
+        patches.enter_context(mock.patch.object(dixon, "rational", timed("reconstruction", rational)))
+        for device in filter(None, [getattr(used, "_device", None)]):
+            _time_transfers(device, timed, patches)
         yield
+
+
+def _time_transfers(device: Any, timed: Any, patches: ExitStack) -> None:
+    """Time what goes to a device and comes back, once the device has done what there was to do."""
+    wait, octet = device.download, np.dtype(np.uint8)
+
+    def waiting(download: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            wait(arguments[0], octet, (1,))  # in the time of whoever asks
+            return timed("transfer", download)(*arguments)
+
+        return call
+
+    for name in ("download", "download_pinned"):
+        if hasattr(device, name):
+            patches.enter_context(mock.patch.object(device, name, waiting(getattr(device, name))))
+    patches.enter_context(mock.patch.object(device, "upload", timed("transfer", device.upload)))
 
 
 class Exactla(Contestant):

@@ -32,6 +32,10 @@ from exactla.settings import (
 from exactla.widths import width_ulps
 
 if TYPE_CHECKING:
+    from exactla import gallery
+    from exactla.factoring import LU, lu_factor, lu_solve
+    from exactla.mp_products import mp_mm
+    from exactla.mparray import MPArray
     from exactla.rationals import Rational
     from exactla.solving import (
         Factorization,
@@ -50,6 +54,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BITS_VERSION",
+    "LU",
     "BackendUnavailable",
     "Enclosure",
     "ExactlaError",
@@ -57,6 +62,7 @@ __all__ = [
     "GeneralSolution",
     "InconsistentSystemError",
     "Info",
+    "MPArray",
     "NonFiniteError",
     "OperandChangedError",
     "PrecisionError",
@@ -73,7 +79,10 @@ __all__ = [
     "digest",
     "engine",
     "factor",
+    "gallery",
     "inv",
+    "lu_factor",
+    "lu_solve",
     "mm",
     "mm_enclose",
     "mm_enclose_nt",
@@ -81,6 +90,7 @@ __all__ = [
     "mm_interval",
     "mm_interval_bounds",
     "mm_nt",
+    "mp_mm",
     "nullspace",
     "operand_checks",
     "prepare",
@@ -97,6 +107,9 @@ __all__ = [
 ]
 
 _LATE = {
+    "exactla.factoring": ("LU", "lu_factor", "lu_solve"),
+    "exactla.mp_products": ("mp_mm",),
+    "exactla.mparray": ("MPArray",),
     "exactla.rationals": ("Rational",),
     "exactla.solving": (
         *("Factorization", "GeneralSolution", "det", "factor", "inv", "nullspace", "rank"),
@@ -107,6 +120,8 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "gallery":
+        return importlib.import_module("exactla.gallery")
     for module, names in _LATE.items():
         if name in names:
             found = globals()[name] = getattr(importlib.import_module(module), name)

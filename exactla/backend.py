@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import Halving
 from exactla.formats import FloatFormat, Format
 from exactla.results import Rounding
 
@@ -129,7 +130,10 @@ class Lifting(Protocol):
     """
 
     base: ResidueBase  # the primes that do not divide det A
-    determinants: tuple[int, ...]  # det A modulo each of the primes that were given
+
+    @property
+    def determinants(self) -> tuple[int, ...]:
+        """det A modulo each of the primes that were given."""
 
     def lift(
         self, residual: "np.ndarray[Any, Any]", steps: int
@@ -137,6 +141,122 @@ class Lifting(Protocol):
         """Digits x, uint16 [steps, c, n, w], and r' [n, c]: A @ sum_i P**i x[i].T + P**steps r' = r, P = base.product.
 
         A digit is an integer of magnitude below P, in two's complement, the lowest 16 bits first.
+        """
+
+    def expand(self, right_side: "np.ndarray[Any, Any]", weights: "np.ndarray[Any, Any]") -> "Expansion":
+        """The expansion of A**-1 b, so far of no digits, for b [n, c]; weights below 2**14 of its entries, [c n]."""
+
+
+class Expansion(Protocol):
+    """Digits x_i, as of `Lifting.lift`, of a solution A**-1 b = sum_i P**i x_i; entries count column by column."""
+
+    def lift(self, steps: int) -> None:
+        """Make so many more digits; a call that takes longer than a fraction of a second can be interrupted."""
+
+    def combinations(self) -> list[int]:
+        """For each step so far the sum of its digits times the weights of the entries."""
+
+    def multiply(self, weights: Sequence[int], modulus: int) -> "Numbers":
+        """For each entry sum_i weights[i] * x_i modulo a modulus, for the first steps; weights are in [0, modulus).
+
+        Those of magnitude below modulus / 4 are centred.
+        """
+
+
+class Numbers(Protocol):
+    """Long integers."""
+
+    @property
+    def bits(self) -> int:
+        """The least b such that all are below 2**b in magnitude, or one more."""
+
+    def integers(self) -> list[int]:
+        """The numbers, as Python's."""
+
+
+class Elimination(Protocol):
+    """Factors L and U in the making, in units of 2**-F: the sums of `core.lu` from residues of what is known of them.
+
+    Columns are taken in blocks of up to 64, one after the other: columns are opened, found and put, rows exchanged,
+    then rows are opened, found and put, and the block is closed. Rows keep their order while columns are open.
+
+        s_ij = 2**F A_ij - sum over k < min(i, j) of L_ik U_kj.
+    """
+
+    def open_columns(self, start: int, stop: int) -> None:
+        """Begin with columns start..stop-1 of the rows from `start` on, of which none holds a pivot yet."""
+
+    def column(self, j: int) -> Buffer:
+        """Limbs [n - start, l] of s_ij in an open column; 0 in rows that hold a pivot."""
+
+    def put_column(self, j: int, row: int, column: Buffer) -> None:
+        """Limbs [n - start, l] of L_ij. The open row start + `row` holds the pivot of column j."""
+
+    def rest_of_row(self, j: int) -> Buffer:
+        """Limbs [stop - 1 - j, l] of s in the row that holds the pivot of column j and in the open columns after j."""
+
+    def put_row(self, i: int, first: int, row: Buffer) -> None:
+        """Limbs of U_ij for j = first, first + 1, ...; in an open block the row is that of the pivot of column i."""
+
+    def exchange(self, start: int, order: Sequence[int]) -> None:
+        """Row start + k becomes what row start + order[k] was."""
+
+    def open_rows(self, start: int, stop: int) -> None:
+        """Begin with rows start..stop-1 of the columns from `stop` on."""
+
+    def row(self, i: int) -> Buffer:
+        """Limbs [columns - stop, l] of s_ij in an open row for j from `stop` on."""
+
+    def close(self) -> None:
+        """The block is complete."""
+
+
+class Multiprecision(Protocol):
+    """Integers of many limbs on a device: buffers of uint64 [..., l] in two's complement, the lowest limb first.
+
+    Buffers of this protocol can be sliced, all axes but the last. RN is to nearest, ties to even.
+    """
+
+    name: str  # the backend's
+    engines: tuple[Engine, ...]  # the preferred one first
+
+    def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
+        """As `Backend.engine_is_exact`."""
+
+    def upload(self, limbs: "np.ndarray[Any, Any]") -> Buffer:
+        """Limbs of the host as a buffer, perhaps the same memory."""
+
+    def download(self, limbs: Buffer) -> "np.ndarray[Any, Any]":
+        """Limbs on the host, perhaps the same memory: one host synchronisation."""
+
+    def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
+        """Workspace that `product` needs for so many rows and columns."""
+
+    def product(self, left: Buffer, right: Buffer, count: int, base: ResidueBase, engine: Engine) -> Buffer:
+        """Limbs [R, C, count] of left @ right.T for limbs [R, K, l] and [C, K, m]; sums are at most M / 4."""
+
+    def scale(self, limbs: Buffer, shifts: "int | np.ndarray[Any, Any]", count: int) -> Buffer:
+        """RN(x * 2**shift) in `count` limbs, for one shift or one for each entry."""
+
+    def round_leading(self, limbs: Buffer, precision: int) -> Buffer:
+        """Each entry rounded to so many significant bits, to nearest, ties to even, in a limb more where need be."""
+
+    def largest(self, limbs: Buffer, order: Sequence[int]) -> tuple[int, int]:
+        """Of limbs [n, l]: the first k for which place order[k] has the largest magnitude, and the integer there.
+
+        One host synchronisation.
+        """
+
+    def divide(self, limbs: Buffer, divisor: int, count: int) -> Buffer:
+        """RN(x / divisor) in `count` limbs, for limbs [n, l] of magnitudes up to 2**(64 count - 2) |divisor|."""
+
+    def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
+        """Memory that an elimination holds."""
+
+    def elimination(self, matrix: Buffer, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
+        """Begin with the factors of a matrix, limbs [n, columns, l] in units of 2**-precision; sums are at most M / 4.
+
+        Columns past the n-th are right-hand sides: U has them too.
         """
 
 
@@ -149,12 +269,20 @@ class Backend(Protocol):
     settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
 
     @property
+    def halving(self) -> Halving:
+        """How the Euclidean algorithm runs on numbers of some words; see core.reconstruction."""
+
+    @property
     def least_lifting(self) -> int:
         """Sides of square systems from which lifting is faster than Cramer's rule modulo primes."""
 
     @property
     def prime_limits(self) -> tuple[int, ...]:
         """Upper limits of the primes of a lifting, the preferred one first."""
+
+    @property
+    def multiprecision(self) -> Multiprecision:
+        """Verbs for integers of many limbs."""
 
     # ---- memory ----------------------------------------------------------------------------------------------------
     def scope(self, like: "Source") -> AbstractContextManager[None]:

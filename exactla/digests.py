@@ -20,7 +20,7 @@ def digest(*arrays: Any) -> str:
     Parameters
     ----------
     *arrays : array
-        Arrays of supported types, of any libraries and devices.
+        Arrays of supported types, of any libraries and devices, and `MPArray`.
 
     Returns
     -------
@@ -37,7 +37,8 @@ def digest(*arrays: Any) -> str:
     The bytes are ``b"exactla-digest-1\n"`` and then, for each array, a line of its type's name, its number of
     dimensions and its shape, followed by the entries in C order: floats and integers as little-endian encodings (every
     NaN as the format's canonical one), bool as a byte, complex as real and imaginary part, Python integers as
-    decimal lines.
+    decimal lines. For an `MPArray` the line also holds the exponent and the number of limbs of its normal form, whose
+    limbs follow as little-endian words.
 
     Examples
     --------
@@ -49,6 +50,10 @@ def digest(*arrays: Any) -> str:
     """
     total = hashlib.sha256(b"exactla-digest-1\n")
     for number, array in enumerate(arrays):
+        own: Any = getattr(type(array), "_canonical_bytes", None)
+        if own is not None:
+            total.update(own(array))
+            continue
         source = read(array, f"argument {number + 1}")
         header = " ".join(map(str, (_type_name(source), len(source.shape), *source.shape)))
         total.update(f"{header}\n".encode())

@@ -48,7 +48,17 @@ class InconsistentSystemError(ExactlaError, np.linalg.LinAlgError):
 
 
 class PrecisionError(ExactlaError, ArithmeticError):
-    """A pivot rounds to zero at the precision asked for."""
+    """A pivot rounds to zero at the precision asked for.
+
+    Attributes
+    ----------
+    more_bits : int
+        How many more bits would keep the pivot, as far as can be seen.
+    """
+
+    def __init__(self, message: str, more_bits: int = 0) -> None:
+        self.more_bits = more_bits
+        super().__init__(message)
 
 
 class BackendUnavailable(ExactlaError, ImportError):
@@ -60,7 +70,7 @@ class OperandChangedError(ExactlaError, RuntimeError):
 
 
 class WorkspaceError(ExactlaError, MemoryError):
-    """The smallest piece of the work does not fit the workspace limit.
+    """The smallest piece of the work, or an array of limbs, does not fit the workspace limit.
 
     Attributes
     ----------
@@ -68,10 +78,10 @@ class WorkspaceError(ExactlaError, MemoryError):
         Bytes.
     """
 
-    def __init__(self, needed: int, allowed: int, work: str = "the smallest block of this product") -> None:
+    def __init__(self, needed: int, allowed: int, what: str = "the smallest block of this product needs") -> None:
         self.needed = needed
         self.allowed = allowed
         super().__init__(
-            f"{work} needs {needed:,} bytes of workspace and {allowed:,} are allowed; "
+            f"{what} {needed:,} bytes of workspace and {allowed:,} are allowed; "
             "raise the limit with exactla.workspace_limit(...)"
         )

@@ -11,6 +11,7 @@ import gmpy2
 import numpy as np
 
 from exactla.arrays import Source, read
+from exactla.core.decoding import decoded
 from exactla.core.scaling import Integers, RationalRows, common_denominator, compact
 from exactla.errors import NonFiniteError
 from exactla.formats import FloatFormat
@@ -118,18 +119,10 @@ def _ratio(entry: Any, name: str, shape: tuple[int, ...], index: tuple[int, int]
 
 def _from_floats(encodings: Integers, format: FloatFormat, name: str, shape: tuple[int, ...]) -> RationalRows:
     """Every row as integers times a power of two."""
-    words = encodings.astype(np.uint64)
-    magnitude = words & np.uint64((1 << (format.bits - 1)) - 1)
-    negative = (words >> np.uint64(format.bits - 1)).astype(bool)
-    wrong = magnitude > np.uint64(format.largest)
-    if not format.signed_zero:
-        wrong |= negative & (magnitude == 0)
-    if wrong.any():
-        raise NonFiniteError(name, tuple(int(i) for i in np.argwhere(wrong.reshape(shape))[0]))
-    field = (magnitude >> np.uint64(format.fraction_bits)).astype(np.int64)
-    significand = (magnitude & np.uint64((1 << format.fraction_bits) - 1)).astype(np.int64)
-    significand += (field > 0).astype(np.int64) << format.fraction_bits
-    exponent = np.maximum(field, 1) - 1 + format.least_exponent
+    numbers = decoded(encodings, format)
+    if not numbers.finite.all():
+        raise NonFiniteError(name, tuple(int(i) for i in np.argwhere(~numbers.finite.reshape(shape))[0]))
+    negative, significand, exponent = numbers.negative, numbers.significand.astype(np.int64), numbers.exponent
     significand, exponent = _odd(significand, exponent)
     significand[negative] *= -1
     lowest = np.where(significand != 0, exponent, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from exactla.arrays import dtype_format, read
 from exactla.core.divisors import common_divisor
+from exactla.core.numerators import Numerators
 from exactla.core.quotients import quotient_encodings
 from exactla.core.scaling import mapped
 from exactla.formats import FloatFormat
@@ -32,7 +34,7 @@ class Rational:
     Notes
     -----
     ``x[i]`` and ``x[i, j]`` are Fractions, made when they are asked for: a thousand of them take longer to make than a
-    large system takes to solve. Slices and rows are `Rational` arrays again.
+    large system takes to solve. So are the numerators, the first time. Slices and rows are `Rational` arrays again.
 
     Examples
     --------
@@ -46,9 +48,10 @@ class Rational:
     array([0.2, 0.6], dtype=float32)
     """
 
-    __slots__ = ("_like", "denominator", "numerators")
+    __slots__ = ("_like", "_numerators", "_shape", "denominator")
 
-    numerators: NDArray[np.object_]
+    _numerators: NDArray[np.object_] | Numerators
+    _shape: tuple[int, ...]
     denominator: int
 
     def __init__(self, numerators: Any, denominator: int, *, like: Any = None) -> None:
@@ -57,34 +60,44 @@ class Rational:
             raise ZeroDivisionError("the denominator of a rational number is 0")
         divisor = common_divisor(values.ravel().tolist(), abs(denominator))
         divisor = divisor if denominator > 0 else -divisor
-        self.numerators = values // divisor if divisor != 1 else values
+        self._numerators = values // divisor if divisor != 1 else values
+        self._shape = values.shape
         self.denominator = int(denominator) // divisor
         self._like = like
 
     @classmethod
-    def _reduced(cls, numerators: NDArray[np.object_], denominator: int, like: Any) -> "Rational":
-        """The array of numerators and a denominator that have no common divisor."""
+    def _reduced(cls, numerators: Numerators, shape: tuple[int, ...], denominator: int, like: Any) -> "Rational":
+        """The array of a shape, of numerators and a denominator that have no common divisor."""
         found = cls.__new__(cls)
-        found.numerators, found.denominator, found._like = numerators, denominator, like
+        found._numerators, found._shape, found.denominator, found._like = numerators, shape, denominator, like
         return found
+
+    @property
+    def numerators(self) -> NDArray[np.object_]:
+        """The numerators, made when they are asked for first."""
+        if isinstance(self._numerators, Numerators):
+            self._numerators = self._numerators.array.reshape(self._shape)
+        return self._numerators
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape."""
-        return self.numerators.shape
+        return self._shape
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return self.numerators.ndim
+        return len(self._shape)
 
     @property
     def size(self) -> int:
         """Number of entries."""
-        return self.numerators.size
+        return prod(self._shape)
 
     def __len__(self) -> int:
-        return len(self.numerators)
+        if not self._shape:
+            raise TypeError("len() of an array without axes")
+        return self._shape[0]
 
     def __getitem__(self, index: Any) -> Any:
         found = self.numerators[index]
@@ -93,7 +106,7 @@ class Rational:
         return Fraction(int(found), self.denominator)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self.numerators)))
+        return (self[i] for i in range(len(self)))
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, Rational):

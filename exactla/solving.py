@@ -14,6 +14,7 @@ from exactla.arrays import dtype_format
 from exactla.backend import Backend
 from exactla.core import systems
 from exactla.core.conditions import Conditions, Progress
+from exactla.core.numerators import Numerators
 from exactla.core.scaling import ScaledMatrix, scaled
 from exactla.errors import InconsistentSystemError, SingularMatrixError
 from exactla.exact_numbers import ExactArray, read_exact
@@ -270,13 +271,16 @@ class Factorization:
         if self.inverse is None:
             raise _singular()
         integers, divisor = self.form.right_side(right.rows)
-        return _unscaled(self.form, self.inverse.solve(integers), divisor, right.shape, self.matrix.like)
+        with self.backend.scope(self.matrix.like):
+            solution = self.inverse.solution(integers)
+        return _unscaled(self.form, solution, divisor, right.shape, self.matrix.like)
 
     def det(self) -> Any:
         """The determinant, as from `exactla.det`."""
         if self.inverse is None:
             return 0
-        value = gmpy2.mpq(systems.determinant_of(self.backend, self.inverse))
+        with self.backend.scope(self.matrix.like):
+            value = gmpy2.mpq(systems.determinant_of(self.backend, self.inverse))
         for scales in (self.form.rows, self.form.columns):
             for scale in scales or ():
                 value *= scale
@@ -314,13 +318,13 @@ def _solve(matrix: ExactArray, right: ExactArray, progress: Progress | None) -> 
 
 
 def _unscaled(
-    form: ScaledMatrix, solution: systems.Solution, divisor: int, shape: tuple[int, ...], like: Any
+    form: ScaledMatrix, solution: tuple[Numerators, int], divisor: int, shape: tuple[int, ...], like: Any
 ) -> Rational:
     """The solution of the system as it was given, from that of its integers."""
-    numerators, denominator = solution
+    found, denominator = solution
     if form.columns is None and divisor == 1:
-        return Rational._reduced(numerators.reshape(shape), denominator, like)
-    numerators, denominator = form.unscale(numerators, denominator)
+        return Rational._reduced(found, shape, denominator, like)
+    numerators, denominator = form.unscale(found.array, denominator)
     return Rational(numerators.reshape(shape), denominator * divisor, like=like)
 
 

@@ -31,8 +31,10 @@ def run(example: doctest.DocTest) -> None:
 def examples_of_docstrings() -> list[doctest.DocTest]:
     finder = doctest.DocTestFinder(recurse=False)
     found = []
-    for name in exactla.__all__:
-        found += finder.find(getattr(exactla, name), f"exactla.{name}", module=False, globs={})
+    public = {f"exactla.{name}": getattr(exactla, name) for name in exactla.__all__}
+    public |= {f"exactla.gallery.{name}": getattr(exactla.gallery, name) for name in exactla.gallery.__all__}
+    for name, value in public.items():
+        found += finder.find(value, name, module=False, globs={})
     return [example for example in found if example.examples]
 
 
@@ -67,7 +69,9 @@ def test_a_wrong_example_is_noticed() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(exactla.__all__) - LATER))
 def test_public_names_are_in_the_reference(name: str) -> None:
-    assert re.search(rf"^\.\. (auto|py:)\w+:: {name}\b", REFERENCE, re.MULTILINE), f"docs/reference lacks {name}"
+    assert re.search(rf"^\.\. (auto|py:)\w+:: (exactla\.)?{name}\b", REFERENCE, re.MULTILINE), (
+        f"docs/reference lacks {name}"
+    )
 
 
 @pytest.mark.parametrize("command", [module.__name__.rpartition(".")[2] for module in COMMANDS])

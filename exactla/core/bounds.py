@@ -42,8 +42,9 @@ def hadamard(matrix: Integers) -> Bounds:
 def squares(matrix: Integers, axis: int) -> list[int]:
     """Sums of squares along an axis."""
     most = largest(matrix)
-    if most**2 * max(matrix.shape) < 1 << 63:
-        return [int(s) for s in (matrix * matrix).sum(axis=axis)]
+    if matrix.dtype == np.int64 and most**2 * matrix.shape[axis] < 1 << 63:
+        found: list[int] = np.einsum("ij,ij->j" if axis == 0 else "ij,ij->i", matrix, matrix).tolist()
+        return found
     if matrix.dtype != np.int64 or most >= _HALVES:
         wide = matrix.astype(object)
         return [int(s) for s in (wide * wide).sum(axis=axis)]

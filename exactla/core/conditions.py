@@ -41,7 +41,7 @@ class Conditions:
         """
         allowed = self.workspace(backend)
         if needed > allowed:
-            raise WorkspaceError(needed, allowed, work)
+            raise WorkspaceError(needed, allowed, f"{work} needs")
         return allowed - needed
 
     def report(self, done: int, total: int) -> None:

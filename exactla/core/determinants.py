@@ -43,7 +43,7 @@ class _Residue:
 def determinant_of(backend: Backend, inverse: InverseMatrix) -> int:
     """The determinant of a matrix that is ready for systems."""
     size = inverse.size
-    inverse.solve(np.random.default_rng(0).integers(-1 << 15, 1 << 15, (size, 1)))
+    inverse.solution(np.random.default_rng(0).integers(-1 << 15, 1 << 15, (size, 1)))
     divisor = inverse.denominator
     bits = inverse.bounds.determinant - divisor.bit_length() + 1
     cofactor = _known(inverse, divisor)

@@ -14,24 +14,28 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import gmpy2
 import numpy as np
-from numpy.typing import NDArray
 
-from exactla.backend import Backend, Lifting
+from exactla.backend import Backend, Lifting, Numbers
 from exactla.core.bounds import Bounds, hadamard
 from exactla.core.conditions import Conditions
-from exactla.core.divisors import centred, lowest_terms
+from exactla.core.divisors import centred
 from exactla.core.moduli import ResidueBase
+from exactla.core.numerators import ListedNumbers, Numerators, Solver, lowest_terms
 from exactla.core.primes import primes_below
-from exactla.core.radix import integers_of, signed_pieces, sum_bytes, weighted_sums
-from exactla.core.reconstruction import rational, small_denominator
-from exactla.core.scaling import Integers, largest
+from exactla.core.radix import sum_bytes
+from exactla.core.reconstruction import EUCLID, Halving, rational, small_denominator
+from exactla.core.scaling import Integers, largest, mapped
 
 MARGIN = 48
 """Bits by which a pair of numbers has to fall short of its modulus to be taken for the solution."""
+
+WEIGHTS = 1 << 14
+"""Weights of a random combination are below this."""
 
 SLACK = 24
 """Bits that numerators may be longer than that of a random combination."""
@@ -108,11 +112,11 @@ def rough_bound(matrix: Integers) -> int:
 
 def digit_bytes(size: int, bits: int) -> int:
     """Memory for a right-hand side whose numerators and denominators have up to so many bits."""
-    return DIGIT_COPIES * size * bits // 4 + 1
+    return max(1, DIGIT_COPIES * size * bits // 4)
 
 
 @dataclass
-class InverseMatrix:
+class InverseMatrix(Solver):
     """A nonsingular integer matrix that is ready to solve systems; what it learns of the denominator it keeps.
 
     Attributes
@@ -121,6 +125,8 @@ class InverseMatrix:
         Bytes for the digits of right-hand sides.
     denominator : int
         The least common multiple of the denominators of the solutions so far; it divides the last invariant factor.
+    halving : Halving
+        The backend's.
     """
 
     matrix: Integers
@@ -128,6 +134,7 @@ class InverseMatrix:
     conditions: Conditions = field(default_factory=Conditions)
     room: int = DIGIT_COPIES * DIGIT_BYTES
     denominator: int = 1
+    halving: Halving = EUCLID
 
     @property
     def size(self) -> int:
@@ -136,7 +143,7 @@ class InverseMatrix:
 
     @cached_property
     def largest(self) -> int:
-        """The largest entry in magnitude."""
+        """The largest magnitude of an entry."""
         return largest(self.matrix)
 
     @cached_property
@@ -149,27 +156,33 @@ class InverseMatrix:
         """Hadamard's bounds."""
         return hadamard(self.matrix)
 
-    def solve(self, right_side: Integers) -> tuple[NDArray[np.object_], int]:
-        """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor.
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        """See `Solver`.
 
         The denominators of several groups of right-hand sides become one at the end.
         """
         columns = right_side.shape[1]
-        group = self._group(columns)
-        parts = []
-        for start in range(0, columns, group):
-            part = right_side[:, start : start + group]
-            parts.append(_Solution(self, part).run(start, columns))
+        parts = [_Solution(self, right_side[:, some]).run(some.start, columns) for some in self._groups(columns)]
         if not parts:
-            return np.empty(right_side.shape, object), 1
+            return Numerators((), (self.size, 0)), 1
         common = int(gmpy2.lcm(*(d for _, d in parts)))
-        numerators = np.concatenate([n * (common // d) if d != common else n for n, d in parts], axis=1)
-        return numerators, common
+        return Numerators.joined([n if d == common else _multiplied(n, common // d) for n, d in parts]), common
 
-    def _group(self, columns: int) -> int:
-        """Right-hand sides that are solved at a time."""
+    def _groups(self, columns: int) -> Iterator[slice]:
+        """Right-hand sides that are solved at a time.
+
+        Of several groups the first is one right-hand side, for the denominator: with it others need half the digits.
+        """
         room = min(self.room, DIGIT_COPIES * DIGIT_BYTES)
-        return max(1, min(columns, room // digit_bytes(self.size, self.rough_bound)))
+        at_once = max(1, room // digit_bytes(self.size, self.rough_bound))
+        if columns <= at_once:
+            bounds = [0, columns]
+        else:
+            first = 1 if self.denominator == 1 else 0
+            bounds = [0] * first + [*range(first, columns, 2 * at_once), columns]
+        for start, stop in pairwise(bounds):
+            if start < stop:
+                yield slice(start, stop)
 
 
 class _Solution:
@@ -177,22 +190,20 @@ class _Solution:
 
     def __init__(self, inverse: InverseMatrix, right_side: Integers) -> None:
         self._inverse = inverse
-        self._residual = right_side
         self._base: int = inverse.lifting.base.product
         self._step_bits = self._base.bit_length() - 1
         self._b = largest(right_side)
         self._a: int = inverse.size * inverse.largest
-        self._shape = right_side.shape
+        self._shape: tuple[int, int] = right_side.shape
         # fixed: an answer never depends on them, since each is certified
-        self._weights = np.random.default_rng(0).integers(1, 1 << 14, right_side.size).astype(np.float64)
-        self._digits: list[NDArray[np.uint16]] = []
-        self._combined: list[Any] = []
+        weights = np.random.default_rng(0).integers(1, WEIGHTS, right_side.size)
+        self._expansion = inverse.lifting.expand(right_side, weights)
         self._steps = 0
 
-    def run(self, start: int, columns: int) -> tuple[NDArray[np.object_], int]:
+    def run(self, start: int, columns: int) -> tuple[Numerators, int]:
         """Lift until the numerators are certain."""
-        if not self._residual.size or not self._b:
-            return np.full(self._shape, 0, object), 1
+        if not self._b:
+            return Numerators((ListedNumbers([0] * math.prod(self._shape)),), self._shape), 1
         for goal in self._tests():
             for _ in self._lift_to(goal):
                 share = (start + self._shape[1] * min(self._steps / self._rough_steps, 1)) / columns
@@ -212,7 +223,7 @@ class _Solution:
         """Steps after which Hadamard's bounds leave no doubt."""
         bounds = self._inverse.bounds
         squares = self._inverse.size * self._b**2
-        numerators = bounds.numerators(squares) + 15 + len(self._weights).bit_length()
+        numerators = bounds.numerators(squares) + 15 + math.prod(self._shape).bit_length()
         certificate = max(numerators + self._a.bit_length(), bounds.determinant + self._b.bit_length()) + 3
         steps: int = max(numerators + bounds.determinant + MARGIN + 2, certificate) // self._step_bits + 1
         return steps
@@ -234,17 +245,13 @@ class _Solution:
         step = max(1, WORK // (size * size * -(-columns // 16)))
         while self._steps < goal:
             count = min(step, goal - self._steps)
-            digits, self._residual = self._inverse.lifting.lift(self._residual, count)
-            self._digits.append(digits)
-            pieces = signed_pieces(digits).reshape(count, -1, digits.shape[-1])
-            # not by BLAS, whose threads would go on spinning on the cores of the next steps
-            self._combined += integers_of(np.einsum("e,sew->ws", self._weights, pieces))
+            self._expansion.lift(count)
             self._steps += count
             yield
 
     def _combination(self) -> Any:
         """A random combination of the components, modulo P**steps."""
-        digits = self._combined.copy()
+        digits = [gmpy2.mpz(d) for d in self._expansion.combinations()]
         base = gmpy2.mpz(self._base)
         while len(digits) > 1:
             if len(digits) % 2:
@@ -253,33 +260,39 @@ class _Solution:
             base *= base
         return digits[0]
 
-    def _attempt(self) -> tuple[NDArray[np.object_], int] | None:
+    def _attempt(self) -> tuple[Numerators, int] | None:
         """The solution, if what is known of it so far proves one."""
         modulus = gmpy2.mpz(self._base) ** self._steps
         known = self._inverse.denominator
         combined = self._combination() * known
         room = modulus.bit_length()
-        factor, bits = 1, centred(combined, modulus).bit_length()
-        if bits + MARGIN + SLACK > room:
+        factor, numerator = 1, centred(combined, modulus)
+        if numerator.bit_length() + MARGIN + SLACK > room:
             if known > 1 and 2 * self._steps < self._most_steps:
                 return None  # the denominator may be new, but it is more likely that numerators need more steps
-            numerator, factor = rational(combined, modulus)
-            bits = numerator.bit_length()
-            if bits + factor.bit_length() + MARGIN > room:
+            numerator, factor = rational(combined, modulus, self._inverse.halving)
+            if numerator.bit_length() + factor.bit_length() + MARGIN > room:
                 return None
-        found = self._certified(known * factor, bits)
+        found = self._certified(known * factor, int(numerator))
         if found is not None:
             self._inverse.denominator = int(gmpy2.lcm(known, found[1]))
         return found
 
-    def _certified(self, denominator: int, bits: int) -> tuple[NDArray[np.object_], int] | None:
-        """Numerators for a denominator that is presumed right, if they satisfy the system."""
+    def _certified(self, denominator: int, combined: int) -> tuple[Numerators, int] | None:
+        """Numerators for a denominator that is presumed right, if they satisfy the system.
+
+        `combined` is the combination of the numerators.
+        """
+        bits = combined.bit_length()
         needed = max(self._a.bit_length() + bits, denominator.bit_length() + self._b.bit_length()) + 3
         if needed > self._steps * self._step_bits:
             return None  # no certificate is in reach
         few = min(self._steps, (needed + SLACK + MISSING_BITS) // self._step_bits + 1)
         for steps in dict.fromkeys((few, self._steps)):
-            numerators, modulus = self._numerators(denominator, steps)
+            found, modulus = self._numerators(denominator, steps)
+            if self._is_simple(found, denominator, combined, modulus):
+                return Numerators((found,), self._shape), denominator
+            numerators = found.integers()
             factor = _complete(numerators, modulus, bits + SLACK)
             if factor is None:
                 continue
@@ -287,15 +300,30 @@ class _Solution:
                 return lowest_terms(numerators, denominator * factor, self._shape)
         return None
 
-    def _numerators(self, denominator: int, steps: int) -> tuple[list[Any], Any]:
-        """D x modulo P**steps, centred, for every entry, column by column; and P**steps."""
+    def _is_simple(self, numbers: Numbers, denominator: int, combined: int, modulus: int) -> bool:
+        """Whether numbers are certain, in lowest terms, from their length and their combination alone.
+
+        A divisor of all of them divides the sum of their products with weights. This sum is congruent to `combined`,
+        and equal where both are below half of the modulus.
+        """
+        most = 1 << numbers.bits
+        weighted = math.prod(self._shape) * WEIGHTS * most
+        return (
+            2 * (self._a * most + denominator * self._b) < modulus
+            and 2 * max(weighted, abs(combined)) < modulus
+            and gmpy2.gcd(denominator, combined) == 1
+        )
+
+    def _numerators(self, denominator: int, steps: int) -> tuple[Numbers, int]:
+        """D x modulo P**steps, for every entry, column by column; and P**steps."""
         base = gmpy2.mpz(self._base)
         modulus = base**steps
         weights, weight = [], denominator % modulus
         for _ in range(steps):
             weights.append(weight)
             weight = weight * base % modulus
-        return [centred(s, modulus) for s in weighted_sums(self._digits, weights)], modulus
+        whole = int(modulus)
+        return self._expansion.multiply(weights, whole), whole
 
 
 def _complete(numerators: list[Any], modulus: Any, bits: int) -> int | None:
@@ -314,3 +342,7 @@ def _complete(numerators: list[Any], modulus: Any, bits: int) -> int | None:
             return None
         total *= factor
         numerators[:] = [centred(n * factor, modulus) for n in numerators]
+
+
+def _multiplied(numerators: Numerators, factor: int) -> Numerators:
+    return Numerators.of(mapped(numerators.array, lambda n: n * factor))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from exactla.backend import Backend, Engine, Tile
+from exactla.backend import Backend, Engine, Multiprecision, Tile
 from exactla.core.moduli import ResidueBase, residue_base
 from exactla.errors import BackendUnavailable, WorkspaceError
 
@@ -76,7 +76,7 @@ def sum_bits(left: int, right: int, terms: int) -> int:
     return left + right + max(terms - 1, 0).bit_length()
 
 
-def arithmetic(backend: Backend, bits: int, forced: str | None) -> Arithmetic:
+def arithmetic(backend: Backend | Multiprecision, bits: int, forced: str | None) -> Arithmetic:
     """An engine, checked, and the shortest base that determines integers below 2**bits.
 
     Raises

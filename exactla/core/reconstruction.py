@@ -4,25 +4,32 @@ The pairs (r, t) with r = t y (mod M) form a lattice of determinant M. Where y =
 well below M, the shortest of them is (num, den), up to sign: no bound on either has to be known beforehand.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import gmpy2
-
-WORD = 60
-"""Bits up to which the Euclidean algorithm runs on Python's own integers."""
-
 
 Matrix = tuple[Any, Any, Any, Any]
 """A unimodular matrix [[a, b], [c, d]], acting on columns (x, y)."""
 
 
-def rational(residue: Any, modulus: Any) -> tuple[int, int]:
+class Halving(NamedTuple):
+    """How the recursion ends: the Euclidean algorithm on numbers of up to so many bits.
+
+    `halve` gives a matrix that takes x >= y >= 0 to numbers about half as long, of entries no longer than that.
+    """
+
+    bits: int
+    halve: Callable[[int, int], Matrix]
+
+
+def rational(residue: Any, modulus: Any, halving: Halving | None = None) -> tuple[int, int]:
     """A pair (num, den), den > 0, with num = den * residue (mod modulus) and num**2 + den**2 least, or nearly so.
 
     Where there is a pair with |num| * den far below the modulus, and neither is near its square root, it is this one.
     """
     x, y = gmpy2.mpz(modulus), gmpy2.mpz(residue) % modulus
-    a, b, c, d = _halving(x, y)
+    a, b, c, d = _halved(x, y, halving or EUCLID)
     # (remainder, cofactor of the residue) of two neighbours: a basis of the lattice
     num, den = _shortest((a * x + b * y, b), (c * x + d * y, d))
     return (int(num), int(den)) if den >= 0 else (int(-num), int(-den))
@@ -44,19 +51,19 @@ def _shortest(u: tuple[Any, Any], v: tuple[Any, Any]) -> tuple[Any, Any]:
         norm_u = u[0] * u[0] + u[1] * u[1]
 
 
-def _halving(x: Any, y: Any) -> Matrix:
+def _halved(x: Any, y: Any, halving: Halving) -> Matrix:
     """A matrix, of entries about half as long as x >= y >= 0, that takes (x, y) to numbers about half as long.
 
     Quotients of the leading parts are those of the whole but for the last ones, and a wrong one does no harm: the
     matrix stays unimodular, and what it misses is left to the caller's reduction.
     """
     length = x.bit_length()
-    if length <= WORD:
-        return _euclid(int(x), int(y))
+    if length <= halving.bits:
+        return halving.halve(int(x), int(y))
     goal = length // 2 + 1
     if y.bit_length() <= goal:
         return 1, 0, 0, 1
-    a, b, c, d, x, y = _applied(_halving(x >> goal, y >> goal), x, y)
+    a, b, c, d, x, y = _applied(_halved(x >> goal, y >> goal, halving), x, y)
     if y.bit_length() <= goal:
         return a, b, c, d
     quotient, remainder = gmpy2.f_divmod(x, y)
@@ -65,7 +72,7 @@ def _halving(x: Any, y: Any) -> Matrix:
     shift = 2 * goal - x.bit_length()
     if y.bit_length() <= goal or shift <= 0:
         return a, b, c, d
-    e, f, g, h, _, _ = _applied(_halving(x >> shift, y >> shift), x, y)
+    e, f, g, h, _, _ = _applied(_halved(x >> shift, y >> shift, halving), x, y)
     return e * a + f * c, e * b + f * d, g * a + h * c, g * b + h * d
 
 
@@ -81,7 +88,7 @@ def _applied(matrix: Matrix, x: Any, y: Any) -> tuple[Any, Any, Any, Any, Any, A
 
 
 def _euclid(x: int, y: int) -> Matrix:
-    """The same for numbers of one word."""
+    """The same for numbers of one word, by all quotients."""
     a, b, c, d = 1, 0, 0, 1
     goal = 1 << (x.bit_length() // 2 + 1)
     while y >= goal:
@@ -89,6 +96,10 @@ def _euclid(x: int, y: int) -> Matrix:
         x, y = y, x - quotient * y
         a, b, c, d = c, d, a - quotient * c, b - quotient * d
     return a, b, c, d
+
+
+EUCLID = Halving(60, _euclid)
+"""On Python's own integers."""
 
 
 def small_denominator(residue: Any, modulus: Any, most: int, bits: int) -> int | None:

@@ -17,10 +17,10 @@ from exactla.backend import Backend, Lifting, Minor
 from exactla.core.conditions import Conditions
 from exactla.core.cramer import cramer
 from exactla.core.determinants import determinant_of as lifted_determinant
-from exactla.core.divisors import lowest_terms
 from exactla.core.dixon import InverseMatrix, NotFound, find_lifting, lifting_bytes, rough_bound
 from exactla.core.elimination import Factors, echelon, factors
 from exactla.core.moduli import ResidueBase
+from exactla.core.numerators import Numerators, Solver, lowest_terms
 from exactla.core.primes import primes_below
 from exactla.core.scaling import Integers, mapped
 
@@ -50,25 +50,25 @@ class Inconsistent(Exception):
 
 
 @dataclass(frozen=True)
-class SmallMatrix:
+class SmallMatrix(Solver):
     """A small nonsingular matrix of int64 entries: each right-hand side is solved from the beginning."""
 
     backend: Backend
     matrix: Integers
     determinant: int
 
-    def solve(self, right_side: Integers) -> Solution:
-        """Numerators [n, c] and denominator of the solution."""
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        """See `Solver`."""
         if right_side.dtype != np.int64:
             found = factors(self.matrix.tolist())
             if found is not None:
-                return EliminatedMatrix(self.matrix, found).solve(right_side)
+                return EliminatedMatrix(self.matrix, found).solution(right_side)
         numerators, determinant = cramer(self.backend, self.matrix, right_side)
         return lowest_terms(numerators, determinant, right_side.shape)
 
 
 @dataclass(frozen=True)
-class EliminatedMatrix:
+class EliminatedMatrix(Solver):
     """A small nonsingular matrix after its elimination in integers."""
 
     matrix: Integers
@@ -79,8 +79,8 @@ class EliminatedMatrix:
         """The determinant."""
         return int(self.factors.determinant)
 
-    def solve(self, right_side: Integers) -> Solution:
-        """Numerators [n, c] and denominator of the solution."""
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        """See `Solver`."""
         solutions = [self.factors.solve(column) for column in right_side.T.tolist()]
         numerators = [n for column, _ in solutions for n in column]
         return lowest_terms(numerators, solutions[0][1] if solutions else 1, right_side.shape)
@@ -90,13 +90,15 @@ Inverse = InverseMatrix | SmallMatrix | EliminatedMatrix
 """A nonsingular integer matrix that systems can be solved with."""
 
 
-def solve(backend: Backend, matrix: Integers, right_side: Integers, conditions: Conditions) -> Solution | None:
+def solve(
+    backend: Backend, matrix: Integers, right_side: Integers, conditions: Conditions
+) -> tuple[Numerators, int] | None:
     """The solution of a square system; None where the matrix is singular, which is proven."""
     if _is_small(backend, matrix) and right_side.dtype == np.int64 and right_side.size:
         numerators, determinant = cramer(backend, matrix, right_side)
         return lowest_terms(numerators, determinant, right_side.shape) if determinant else None
     inverse = inverse_of(backend, matrix, conditions)
-    return None if inverse is None else inverse.solve(right_side)
+    return None if inverse is None else inverse.solution(right_side)
 
 
 def inverse_of(backend: Backend, matrix: Integers, conditions: Conditions) -> Inverse | None:
@@ -116,7 +118,7 @@ def inverse_of(backend: Backend, matrix: Integers, conditions: Conditions) -> In
 def _inverse_matrix(backend: Backend, matrix: Integers, lifting: Lifting, conditions: Conditions) -> InverseMatrix:
     used = lifting_bytes(backend, len(matrix), len(lifting.base.moduli), rough_bound(matrix))
     room = conditions.workspace(backend) - used
-    return InverseMatrix(matrix, lifting, conditions, room)
+    return InverseMatrix(matrix, lifting, conditions, room, halving=backend.halving)
 
 
 def _is_small(backend: Backend, matrix: Integers) -> bool:

@@ -18,7 +18,9 @@ from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cpu import cramer
 from exactla_backends.cpu.direct import Direct
+from exactla_backends.cpu.halving import native_halving
 from exactla_backends.cpu.lifting import LEAST_PRIME, OTHER_MODULI, PRIME_LIMIT, NativeLifting
+from exactla_backends.cpu.multiprecision import NativeMultiprecision
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
 from exactla_backends.cpu.residues import (
@@ -69,6 +71,8 @@ class CpuBackend(HostMemory, HostSystems):
             known = ", ".join(f"{name}{'' if runs else ' (not here)'}" for name, runs in library.listed())
             raise BackendUnavailable(f"{error}; this build has {known}") from error
         self._direct = Direct(self._native)
+        self.multiprecision = NativeMultiprecision(self._native)
+        self.halving = native_halving(self._native)
 
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         planes = len(base.moduli) * _octets(base)

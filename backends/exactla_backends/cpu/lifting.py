@@ -7,7 +7,8 @@ from math import gcd
 
 import numpy as np
 
-from exactla.backend import Lifting
+from exactla.backend import Expansion, Lifting
+from exactla.core.expansion import HostExpansion
 from exactla.core.moduli import ResidueBase
 from exactla.core.scaling import largest
 from exactla_backends.cpu.native import library
@@ -61,6 +62,9 @@ class NativeLifting:
             return self._host.lift(residual, steps)
         return self._lift(residual, steps, other, limbs)
 
+    def expand(self, right_side: Array, weights: Array) -> Expansion:
+        return HostExpansion(self, right_side, weights)
+
     def _lift(self, residual: Array, steps: int, other: ResidueBase, limbs: int) -> tuple[Array, Array]:
         if other not in self._sides:
             self._sides = {other: self._planes(self._matrix, other).packed}
@@ -69,7 +73,7 @@ class NativeLifting:
         crt, crt_other = library.crt_table(self.base, 1), library.crt_table(other, 1)
         digit_limbs = tables.crt(self.base, 1).limbs
         digits = np.empty((steps, columns, size, digit_limbs), np.uint32)
-        words = _words(residual.T, limbs)
+        words = mp.words_of(residual.T, limbs)
         reciprocals = np.array([_reciprocal(self.base.product, q) for q in other.moduli], np.int64)
         sides = [
             library.LiftingSide(
@@ -129,18 +133,6 @@ def _invert(native: Instructions, planes: Array, primes: ResidueBase) -> Array:
             )
             native.run("invert", ctypes.byref(job), library.Pointer(library.pointer(determinants[part])))
     return determinants
-
-
-def _words(residual: Array, limbs: int) -> Array:
-    """Two's complement words [c, n, limbs]."""
-    if residual.dtype == np.int64:
-        found = np.empty((*residual.shape, limbs), np.uint32)
-        found[...] = (residual >> 63).astype(np.uint32)[..., None]
-        low = np.ascontiguousarray(residual)[..., None].view(np.uint32)
-        found[..., : min(limbs, 2)] = low[..., :limbs]
-        return found
-    octets = b"".join(int(r).to_bytes(4 * limbs, "little", signed=True) for r in residual.flat)
-    return np.frombuffer(octets, "<u4").reshape(*residual.shape, limbs).copy()
 
 
 def _reciprocal(product: int, modulus: int) -> int:

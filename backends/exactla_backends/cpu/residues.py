@@ -119,6 +119,7 @@ class PendingProduct:
             b.strides[1],
             a.shape[3],
             int(sign < 0),
+            0,
             a.strides[0],
             b.strides[0],
         )

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from exactla.backend import Operand, Pairs, Scanned
+from exactla.backend import Lifting, Operand, Pairs, Scanned
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
@@ -16,8 +16,9 @@ from exactla_backends.cuda.cells import CELL, CellPool
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.direct import Direct
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
+from exactla_backends.cuda.systems import lifting
 from exactla_backends.device.backend import DeviceBackend, scanned
-from exactla_backends.device.device import Memory
+from exactla_backends.device.device import HostArray, Memory
 from exactla_backends.device.memory import both_rows
 from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
 from exactla_backends.device.results import FEW, in_twos
@@ -34,7 +35,7 @@ DOUBTFUL_SHARE = 256
 
 
 class CudaBackend(DeviceBackend):
-    """See `exactla.backend.Backend`. Kernels of `elements.cu` take the place of general ones where they apply."""
+    """See `exactla.backend.Backend`. Kernels of `elements.py` take the place of general ones where they apply."""
 
     settled_bits = 32 * elements.MOST_LIMBS - 1
 
@@ -196,6 +197,21 @@ class CudaBackend(DeviceBackend):
             counting = elements.count_dropped(place, _format(exact), _entries(exact), _exponents(leading), counts.ptr)
             counting.run(self._cuda.stream)
         return counts
+
+    @property
+    def prime_limits(self) -> tuple[int, ...]:
+        # larger primes are the host's
+        return tuple(dict.fromkeys((lifting.PRIME_LIMIT, *super().prime_limits)))
+
+    def prime_count(self, size: int, limit: int) -> int:
+        if limit == lifting.PRIME_LIMIT and size >= lifting.LEAST_SIZE:
+            return lifting.PRIMES
+        return super().prime_count(size, limit)
+
+    def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
+        if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:
+            return super().lifting(matrix, primes)
+        return lifting.CudaLifting(self._cuda, self._constant, matrix, primes)
 
 
 def _has_few_parts(operand: Operand) -> bool:

@@ -1,19 +1,28 @@
-"""The verbs for systems of equations, which devices have no kernels for yet: the host's own backend lends its."""
+"""Verbs for systems of equations and long integers, which devices have no kernels for: the host's backend lends its."""
 
 from collections.abc import Sequence
 
 from exactla import registry
-from exactla.backend import Backend, Lifting, Minor
+from exactla.backend import Backend, Lifting, Minor, Multiprecision
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import Halving
 from exactla_backends.device.device import HostArray
 
 
 class BorrowedSystems:
-    """Exact solving of `exactla.backend.Backend` by the preferred backend of the host."""
+    """Exact solving and multiple precision of `exactla.backend.Backend` by the preferred backend of the host."""
 
     @property
     def _host(self) -> Backend:
         return registry.default("cpu")
+
+    @property
+    def multiprecision(self) -> Multiprecision:
+        return self._host.multiprecision
+
+    @property
+    def halving(self) -> Halving:
+        return self._host.halving
 
     @property
     def least_lifting(self) -> int:

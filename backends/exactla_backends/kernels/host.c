@@ -7,3 +7,4 @@
 #include "host_small.h"
 #include "host_systems.h"
 #include "host_elimination.h"
+#include "host_wide.h"

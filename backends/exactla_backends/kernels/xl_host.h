@@ -194,4 +194,45 @@ void XL_ENTRY(substitute)(const xl_word_elimination *e, int64_t column, uint32_t
 /* Ensures: residues of `count` integers modulo an odd prime below 2**28. */
 void XL_ENTRY(load_words)(uint64_t *to, const int64_t *from, int64_t count, uint32_t prime);
 
+/* Lanes of the functions for long integers: entries that they take at a time. */
+#define XL_WIDE_LANES 16
+#define XL_WIDE_MOST 128 /* entries that are taken by one call, at most */
+
+/* Constants of a modulus m < 2**16 of hundreds. */
+typedef struct {
+    uint32_t modulus, reciprocal; /* m and floor(2**32 / m) */
+    uint32_t bias;                /* a multiple of m, from 2**30 to 2**30 + m */
+    uint32_t weight;              /* (M / m)**-1 mod m */
+    int64_t fraction;             /* floor(2**40 / m) */
+} xl_wide_modulus;
+
+/* A sum of a residue and of `terms` products of residues, for consecutive entries. */
+typedef struct {
+    const int16_t *sums;
+    const int16_t *vectors; /* of term k from k * step on */
+    const int16_t *factors; /* of term k at k * factor_step */
+    int64_t step, factor_step, terms;
+} xl_wide_sum;
+
+/* Requires: count a multiple of XL_WIDE_LANES; |high[i]|, |low[i]| <= 2**30.
+ * Ensures: residues[i] congruent to 256 * high[i] + low[i], in [-floor(m / 2), ceil(m / 2)). */
+void XL_ENTRY(wide_residues)(const int32_t *high, const int32_t *low, int64_t count, const xl_wide_modulus *modulus,
+                             int16_t *residues);
+
+/* Ensures: 256 * high[i] + low[i] = residues[i], for residues of magnitude at most 32,640. */
+void XL_ENTRY(wide_split)(const int16_t *residues, int64_t count, int8_t *high, int8_t *low);
+
+/* Requires: count a multiple of XL_WIDE_LANES, at most XL_WIDE_MOST; at most 2**7 terms.
+ * Ensures: x = sum * weight mod m in [-floor(m / 2), ceil(m / 2)) for each entry: bytes low and high of digits[i] are
+ * the signed ones of x, and fractions[i] grows by x * fraction. */
+void XL_ENTRY(wide_weighted)(const xl_wide_sum *sum, int64_t count, const xl_wide_modulus *modulus, int64_t *fractions,
+                             int16_t *digits);
+
+/* Requires: count a multiple of XL_WIDE_LANES; |sums| <= 2**30, |quotients| < 2**15; sums[octet * row + i].
+ * Ensures: carry[i] + sum over o < 8 limbs of 256**o (sums[o * row + i] - quotients[i] * product[o]) is
+ * sum over j < limbs of 2**(64 j) found[j * found_step + i] plus the new carry[i] times 2**(64 limbs).
+ * Null quotients stand for zeros. */
+void XL_ENTRY(wide_carry)(const int32_t *sums, int64_t row, int64_t limbs, const int32_t *quotients,
+                          const uint8_t *product, int64_t count, int32_t *carry, uint64_t *found, int64_t found_step);
+
 #endif

@@ -46,8 +46,10 @@ class Loopback:
         self.engines = inner.engines
         self.leading_bits = inner.leading_bits
         self.settled_bits = inner.settled_bits
+        self.halving = inner.halving
         self.least_lifting = inner.least_lifting
         self.prime_limits = inner.prime_limits
+        self.multiprecision = inner.multiprecision
         self.calls: Counter[str] = Counter()
 
     def __getattr__(self, method: str) -> Callable[..., Any]:

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Lifting, Minor
+from exactla.backend import Expansion, Lifting, Minor, Multiprecision
+from exactla.core.expansion import HostExpansion
 from exactla.core.moduli import ResidueBase
+from exactla.core.reconstruction import EUCLID, Halving
 from exactla.core.scaling import largest
 from exactla_backends.numpy import limbs as mp
 from exactla_backends.numpy import modular
 from exactla_backends.numpy import residues as rns
 from exactla_backends.numpy.encodings import Ints
+from exactla_backends.numpy.multiprecision import HostMultiprecision
 from exactla_backends.numpy.threads import for_each, threads
 
 Array = NDArray[Any]
@@ -44,6 +47,8 @@ def minors(matrix: Array, primes: Sequence[int]) -> list[Minor]:
 class HostSystems:
     """Verbs of `exactla.backend.Backend` for systems, on matrices of the host: a backend without its own has these."""
 
+    halving: Halving = EUCLID
+    multiprecision: Multiprecision = HostMultiprecision()
     least_lifting = 40
     prime_limits: tuple[int, ...] = (1 << 22,)
 
@@ -98,6 +103,9 @@ class HostLifting:
             digits[step] = digit.swapaxes(0, 1)
             residual = self._next(residual, digit)
         return digits, residual
+
+    def expand(self, right_side: Array, weights: Array) -> Expansion:
+        return HostExpansion(self, right_side, weights)
 
     def _digit(self, residual: Array) -> Ints:
         """B r modulo each prime, [P, n, c]."""

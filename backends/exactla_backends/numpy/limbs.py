@@ -126,6 +126,18 @@ def to_words(limbs: Ints) -> NDArray[np.uint32]:
     return np.ascontiguousarray(np.moveaxis(padded.view("<u4"), -1, 0)).astype(np.uint32)
 
 
+def words_of(integers: NDArray[Any], count: int) -> NDArray[np.uint32]:
+    """Two's complement limbs of 32 bits [..., count] of int64 or Python integers, that hold them."""
+    if integers.dtype == np.int64:
+        found = np.empty((*integers.shape, count), np.uint32)
+        found[...] = (integers >> 63).astype(np.uint32)[..., None]
+        low = np.ascontiguousarray(integers)[..., None].view(np.uint32)
+        found[..., : min(count, 2)] = low[..., :count]
+        return found
+    octets = b"".join(int(i).to_bytes(4 * count, "little", signed=True) for i in integers.flat)
+    return np.frombuffer(octets, "<u4").reshape(*integers.shape, count).copy()
+
+
 def from_words(words: NDArray[np.uint32]) -> NDArray[Any]:
     """The integers of two's complement limbs of 32 bits [..., words]: int64 where all fit, else Python integers."""
     if words.shape[-1] == 1:

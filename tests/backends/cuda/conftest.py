@@ -12,12 +12,24 @@ from tests.backends.cuda.emulation import compiler
 from tests.backends.cuda.emulation.installing import installed
 from tests.backends.cuda.emulation.modules import Gpu
 
-_MODULES = ("backend", "device", "direct", "driver", "elements", "matrix.blas", "matrix.hopper", "matrix.matrix")
+_MODULES = (
+    "backend",
+    "device",
+    "direct",
+    "driver",
+    "elements",
+    "matrix.blas",
+    "matrix.fp8",
+    "matrix.hopper",
+    "matrix.matrix",
+)
+_SYSTEMS = ("inverse", "kernels", "lifting", "numbers", "steps", "tables")
 AMPERE, HOPPER = (8, 0), (9, 0)
 
 
 def _backend_modules(gpu: Gpu) -> Any:
     found = {name.rpartition(".")[2]: importlib.import_module(f"exactla_backends.cuda.{name}") for name in _MODULES}
+    found |= {name: importlib.import_module(f"exactla_backends.cuda.systems.{name}") for name in _SYSTEMS}
     return SimpleNamespace(gpu=gpu, **found)
 
 

@@ -102,3 +102,41 @@ def test_moduli_beside_the_primes():
     assert len(found.moduli) == 5
     assert not set(found.moduli) & set(base.moduli)
     assert disjoint_base(base, 5000) is None
+
+
+def centred(number, modulus):
+    residue = number % modulus
+    return residue - modulus if 2 * residue > modulus else residue
+
+
+@pytest.mark.parametrize("n", [1, 5, 33])
+@pytest.mark.parametrize("columns", [1, 2, 9])
+def test_expansions(backend, rng, n, columns):
+    """Sums over entries and sums over steps, of digits that come in several parts."""
+    matrix = rng.integers(-(1 << 23), 1 << 23, (n, n))
+    right = rng.integers(-(1 << 40), 1 << 40, (n, columns))
+    found = lifting(backend, matrix)
+    weights = rng.integers(1, 1 << 14, n * columns)
+    expansion = found.expand(right, weights)
+    for steps in (1, 3, 2):
+        expansion.lift(steps)
+    digits, _ = found.lift(right, 6)
+    numbers = [[value(digit[place]) for place in np.ndindex(columns, n)] for digit in digits]
+    combined = [sum(int(w) * x for w, x in zip(weights, row, strict=True)) for row in numbers]
+    product = found.base.product
+    total = sum(product**i * c for i, c in enumerate(combined))
+    seen = sum(product**i * c for i, c in enumerate(expansion.combinations()))
+    assert (seen - total) % product**6 == 0
+    determinant = abs(int(flint.fmpz_mat(matrix.tolist()).det()))
+    for steps in (1, 3, 4, 6):
+        modulus = product**steps
+        powers = [determinant * product**i % modulus for i in range(steps)]
+        exact = [
+            centred(sum(w * row[e] for w, row in zip(powers, numbers, strict=False)), modulus)
+            for e in range(n * columns)
+        ]
+        found_numbers = expansion.multiply(powers, modulus)
+        integers = found_numbers.integers()
+        assert [centred(x, modulus) for x in integers] == exact
+        assert all(x == y for x, y in zip(integers, exact, strict=True) if 4 * abs(y) < modulus)
+        assert 0 <= found_numbers.bits - max(abs(x).bit_length() for x in integers) <= 1

@@ -57,6 +57,7 @@ typedef struct {
     int64_t right_digit;
     int64_t depth;    /* K padded: a multiple of XL_MATRIX_DEPTH */
     int64_t negative; /* 1 where the product is subtracted, 0 where it is added */
+    int64_t row;      /* bytes between rows, and between packed columns, that are longer than depth; 0 where not */
 } xl_matrix_term;
 
 /* Rows [row_begin, row_end) and columns [column_begin, column_end) of a product. */
@@ -109,6 +110,23 @@ void xl_matrix_tile8(const xl_matrix_kernels *kernels, const xl_matrix_modulus8 
 void xl_matrix_tile16(const xl_matrix_kernels *kernels, const xl_matrix_modulus16 *moduli, int64_t modulus_count,
     const xl_matrix_term *terms, int64_t term_count, xl_matrix_range range, int16_t *residues, int64_t plane,
     int64_t row, void *scratch);
+
+/* A product of bytes in [-128, 127]: left rows at any distance, which may overlap, times packed right columns. */
+typedef struct {
+    const int8_t *left;
+    int64_t left_row; /* bytes between left rows */
+    int64_t rows;
+    const int8_t *right;
+    int64_t columns; /* written up to the next multiple of XL_MATRIX_COLUMNS */
+    int64_t depth;   /* a multiple of XL_MATRIX_DEPTH, at most 2^16 */
+    int32_t *sums;
+    int64_t row; /* entries between rows of sums */
+} xl_matrix_sums_job;
+
+int64_t xl_matrix_sums_scratch_bytes(const xl_matrix_kernels *kernels);
+
+/* Ensures: sums[i * row + j] is the sum over k of left (i, k) times right (k, j), exactly. */
+void xl_matrix_sums(const xl_matrix_kernels *kernels, const xl_matrix_sums_job *job, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -268,7 +268,7 @@ static void push_term(job *work, const xl_matrix_term *term, int64_t p, int kind
             .kind = kind,
             .left = left + k,
             .right = right + k * XL_MATRIX_COLUMNS,
-            .row = term->depth,
+            .row = term->row ? term->row : term->depth,
             .depth = chunk,
             .first = of->done == 1,
             .negate = of->done == of->negative,

@@ -23,4 +23,8 @@ const xl_kernel_set XL_ENTRY(kernel_set) = {
     .eliminate = XL_ENTRY(eliminate),
     .substitute = XL_ENTRY(substitute),
     .load_words = XL_ENTRY(load_words),
+    .wide_residues = XL_ENTRY(wide_residues),
+    .wide_split = XL_ENTRY(wide_split),
+    .wide_weighted = XL_ENTRY(wide_weighted),
+    .wide_carry = XL_ENTRY(wide_carry),
 };

@@ -64,6 +64,7 @@ Term = _structure(
     right_digit=I64,
     depth=I64,
     negative=I64,
+    row=I64,
     left_stride=I64,
     right_stride=I64,
 )
@@ -144,6 +145,57 @@ Lifting = _structure(
     reciprocals=Pointer,
     residual=Pointer,
     digits=Pointer,
+)
+LongIntegers = _structure(
+    "LongIntegers", limbs=Pointer, row_stride=I64, entry_stride=I64, count=I64, rows=I64, columns=I64
+)
+WideBase = _structure(
+    "WideBase",
+    constants=Pointer,
+    moduli=I64,
+    powers=Pointer,
+    powers_depth=I64,
+    cofactors=Pointer,
+    cofactors_depth=I64,
+    octets=I64,
+    product=Pointer,
+)
+WidePlaces = _structure("WidePlaces", residues=Pointer, planes=Pointer, plane_stride=I64, row_stride=I64)
+WideSums = _structure(
+    "WideSums",
+    sums=Pointer,
+    sums_plane=I64,
+    sums_row=I64,
+    vectors=Pointer,
+    vectors_plane=I64,
+    vectors_step=I64,
+    factors=Pointer,
+    factors_plane=I64,
+    factors_step=I64,
+    terms=I64,
+    minuend=Pointer,
+    shift=I64,
+)
+LongDivision = _structure(
+    "LongDivision", dropped=I64, limbs=I64, reciprocal=Pointer, fraction_limbs=I64, doubtful=Pointer
+)
+Elimination = _structure(
+    "Elimination",
+    constants=Pointer,
+    moduli=I64,
+    depth=I64,
+    lower=Pointer,
+    upper=Pointer,
+    slab=Pointer,
+    panel_lower=Pointer,
+    panel_upper=Pointer,
+    sums=Pointer,
+    rows=I64,
+    columns=I64,
+    block=I64,
+    lower_stride=I64,
+    upper_stride=I64,
+    sums_stride=I64,
 )
 
 
@@ -314,6 +366,15 @@ def product_constants(base: ResidueBase, octets: int) -> Array:
     if function(*arguments, Pointer(pointer(records))) < 0:
         raise ValueError(f"a modulus of {base.moduli} is out of range for residues of {octets} bytes")
     return records
+
+
+def long_integers(limbs: Array) -> ctypes.Structure:
+    """Limbs [rows, columns, l] of uint64, whose last axis is contiguous."""
+    if limbs.strides[-1] != limbs.itemsize:
+        limbs = np.ascontiguousarray(limbs)
+    rows, columns, count = limbs.shape
+    strides = (s // limbs.itemsize for s in limbs.strides[:2])
+    return keep(LongIntegers(pointer(limbs), *strides, count, rows, columns), limbs)
 
 
 def plane_stack(planes: Array) -> ctypes.Structure:

@@ -192,6 +192,17 @@ typedef struct {
 /* Ensures: digits and the new residual. */
 int64_t xl_native_lift(const xl_instructions *set, const xl_lifting *lifting, int64_t threads);
 
+/* ---- long numbers ---- */
+
+enum { XL_HALVING_WORDS = 64 /* of the longest numbers that are halved at once */ };
+
+/* Requires: x >= y >= 0 in `words` words of two's complement, at most XL_HALVING_WORDS + 2, and goal at least half of the
+ * bits of x.
+ * Ensures: matrix [4][words], (a, b, c, d) in two's complement, of determinant 1 or -1; x = |a x + b y| and
+ * y = |c x + d y| of the numbers before, or the other way round, x >= y and y < 2**goal. */
+int64_t xl_native_halve(const xl_instructions *set, uint32_t *x, uint32_t *y, int64_t words, int64_t goal,
+                        uint32_t *matrix);
+
 /* ---- small products ---- */
 
 enum {
@@ -231,5 +242,105 @@ typedef struct {
 /* Requires: no axis is empty.
  * Ensures: the encodings, and returns 0; or returns XL_DIRECT_NOT, or 1 + the number of a plan that is null. */
 int64_t xl_native_direct(const xl_instructions *set, const xl_direct *job);
+
+/* ---- integers of many limbs: uint64 in two's complement, the lowest first; see exactla/backend.py, Multiprecision - */
+
+/* A matrix of integers of `count` limbs; distances in limbs. */
+typedef struct {
+    uint64_t *limbs;
+    int64_t row_stride, entry_stride, count, rows, columns;
+} xl_long_integers;
+
+/* Ensures: to = RN(x * 2**shift) modulo 2**(64 to->count), with shifts[i * shift_step] for entry i in C order. */
+int64_t xl_native_scale(const xl_instructions *set, const xl_long_integers *x, const int64_t *shifts,
+                        int64_t shift_step, const xl_long_integers *to, int64_t threads);
+
+/* Requires: |x| <= 2**(64 count - 2). Ensures: x rounded to so many leading bits, in place. */
+int64_t xl_native_round_leading(const xl_instructions *set, const xl_long_integers *x, int64_t precision,
+                                int64_t threads);
+
+/* Requires: x has one row, count > 0. Ensures: the first k < count with the largest |entry order[k]|. */
+int64_t xl_native_largest(const xl_instructions *set, const xl_long_integers *x, const int64_t *order, int64_t count);
+
+/* Constants of many moduli; see cpu/wide.py. */
+typedef struct {
+    const xl_wide_modulus *constants;
+    int64_t moduli;
+    const int8_t *powers;    /* [32 for each 16 moduli][powers_depth]: digits of 256**j, 16 high ones and 16 low ones */
+    int64_t powers_depth;
+    const int8_t *cofactors; /* [octets][cofactors_depth]: signed bytes of M / m, two moduli's digits each */
+    int64_t cofactors_depth;
+    int64_t octets;
+    const uint8_t *product;  /* [octets] of M */
+} xl_wide_base;
+
+/* Where residues of integers go: as numbers, or as byte planes of high and low digits. Distances in entries. */
+typedef struct {
+    int16_t *residues;
+    int8_t *planes; /* digit d of modulus p starts at (2 p + d) * plane_stride */
+    int64_t plane_stride, row_stride;
+} xl_wide_places;
+
+int64_t xl_native_wide_residues(const xl_instructions *set, const xl_wide_base *base, const xl_long_integers *x,
+                                const xl_wide_places *places, int64_t threads);
+
+/* Sums in residues that become integers: entry (i, j) for modulus p starts at p * plane + i * row + j. */
+typedef struct {
+    const int16_t *sums;
+    int64_t sums_plane, sums_row;
+    const int16_t *vectors; /* with terms: of one row of sums */
+    int64_t vectors_plane, vectors_step;
+    const int16_t *factors;
+    int64_t factors_plane, factors_step;
+    int64_t terms;
+    const xl_long_integers *minuend; /* null, or what 2**shift times which the sums are taken from */
+    int64_t shift;
+} xl_wide_sums;
+
+/* Ensures: to is the sum, or 2**shift * minuend minus it. Rows of sums have to be readable to the next multiple of 16. */
+int64_t xl_native_wide_integers(const xl_instructions *set, const xl_wide_base *base, const xl_wide_sums *sums,
+                                const xl_long_integers *to, int64_t threads);
+
+/* A division of a row of integers by one number, as a product with its reciprocal; see cpu/division.py. */
+typedef struct {
+    int64_t dropped;          /* low bits of x that are left out */
+    int64_t limbs;            /* of what is left */
+    const int8_t *reciprocal; /* octet o of the product is the sum over k of reciprocal[k - o] * octet k */
+    int64_t fraction_limbs;   /* of the product below the point */
+    uint8_t *doubtful;        /* set to 1 where rounding is in doubt, else to 0 */
+} xl_long_division;
+
+int64_t xl_native_divide(const xl_instructions *set, const xl_long_integers *x, const xl_long_division *division,
+                         const xl_long_integers *to, int64_t threads);
+
+/* Residues of L by rows and of U by columns, digits of bytes along the depth; see cpu/elimination.py. */
+typedef struct {
+    const void *constants;  /* xl_matrix_modulus16 */
+    int64_t moduli, depth;  /* depth: bytes of a row of L and of a packed column of U */
+    int8_t *lower;          /* [moduli][2][rows][depth] */
+    int8_t *upper;          /* [moduli][2][columns packed][depth] */
+    int8_t *slab;           /* [moduli][2][columns][64]: columns of U from the last multiple of 64 on */
+    int16_t *panel_lower;   /* [moduli][block][lower_stride]: columns of L in an open block, from row `start` on */
+    int16_t *panel_upper;   /* [moduli][block][upper_stride] */
+    int16_t *sums;          /* [moduli][block][sums_stride] */
+    int64_t rows, columns, block, lower_stride, upper_stride, sums_stride;
+} xl_elimination;
+
+/* Ensures: sums = those over k < start, for columns start..stop-1 of the rows from start on, by columns. */
+int64_t xl_native_column_sums(const xl_instructions *set, const xl_elimination *e, int64_t start, int64_t stop,
+                              int64_t threads);
+
+/* Ensures: sums = those over k < start, for rows start..stop-1 of the columns from stop on, by rows. */
+int64_t xl_native_row_sums(const xl_instructions *set, const xl_elimination *e, int64_t start, int64_t stop,
+                           int64_t threads);
+
+/* Ensures: rows of L from start on are those that `order` says, with columns start..stop-1 from the panel, whose rows
+ * are put in that order too. */
+int64_t xl_native_exchange(const xl_instructions *set, const xl_elimination *e, int64_t start, int64_t stop,
+                           const int64_t *order, int64_t threads);
+
+/* Ensures: rows start..stop-1 of U from the panel. */
+int64_t xl_native_keep_upper(const xl_instructions *set, const xl_elimination *e, int64_t start, int64_t stop,
+                             int64_t threads);
 
 #endif

@@ -26,6 +26,7 @@ class _Term(ctypes.Structure):
         ("right_digit", I64),
         ("depth", I64),
         ("negative", I64),
+        ("row", I64),
     )
 
 
@@ -158,7 +159,7 @@ class Kernels:
         strides = [(left.strides[0], left.strides[1], *right.strides[:2], left.shape[3]) for left, right in kept]
         records = (_Term * len(terms))(
             *(
-                _Term(left.ctypes.data, right.ctypes.data, *bytes_and_depth, t.sign < 0)
+                _Term(left.ctypes.data, right.ctypes.data, *bytes_and_depth, t.sign < 0, 0)
                 for t, (left, right), bytes_and_depth in zip(terms, kept, strides, strict=True)
             )
         )

@@ -1,0 +1,127 @@
+"""Integers of many limbs by the native library: see `exactla.backend.Multiprecision`."""
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from exactla.backend import Elimination, Engine
+from exactla.core.limbs import Limbs, from_limbs, to_limbs
+from exactla.core.moduli import ResidueBase
+from exactla.core.nearest import nearest_quotient
+from exactla_backends.cpu.division import division
+from exactla_backends.cpu.elimination import NativeElimination, elimination_bytes
+from exactla_backends.cpu.native import library
+from exactla_backends.cpu.native.library import I64, Array, Instructions
+from exactla_backends.cpu.residues import OperandPlanes, PendingProduct, aligned, padded_columns, padded_depth
+from exactla_backends.cpu.wide import base_table
+from exactla_backends.numpy.multiprecision import HostMultiprecision
+
+DIGITS_LIMIT = 65280
+ENGINE = "int8"
+
+
+class NativeMultiprecision(HostMultiprecision):
+    """Residues of two octets on the int8 matrix kernels; NumPy's float64 engine where that is asked for."""
+
+    name = "cpu"
+    engines: tuple[Engine, ...] = (Engine(ENGINE, 31, (DIGITS_LIMIT,)), HostMultiprecision.engines[0])
+
+    def __init__(self, native: Instructions) -> None:
+        self._native = native
+
+    def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
+        if engine.name != ENGINE:
+            return super().engine_is_exact(engine, modulus_limit)
+        return self._native.call("check") == 1
+
+    def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
+        if engine.name != ENGINE:
+            return super().product_bytes(rows, columns, depth, base, engine)
+        planes = 2 * len(base.moduli)
+        operands = (rows + 2 * padded_columns(columns)) * padded_depth(depth)
+        return planes * (operands + rows * padded_columns(columns))
+
+    def product(self, left: Limbs, right: Limbs, count: int, base: ResidueBase, engine: Engine) -> Limbs:
+        if engine.name != ENGINE or 0 in (len(left), len(right), left.shape[1]):
+            return super().product(left, right, count, base, engine)
+        sides = self._octet_planes(left, base), self._octet_planes(right, base)
+        pair = np.zeros(1, np.int64)
+        product = PendingProduct(self._native, ((1, sides[0], sides[1]),), (pair, pair), base, 2)
+        residues = product.residues.planes[0]
+        found = np.empty((len(left), len(right), count), np.uint64)
+        sums = library.WideSums(sums=library.pointer(residues), sums_plane=residues[0].size, sums_row=residues.shape[2])
+        self._native.run(
+            "wide_integers",
+            ctypes.byref(base_table(base, 0, count)),
+            ctypes.byref(library.keep(sums, residues)),
+            ctypes.byref(library.long_integers(found)),
+        )
+        return found
+
+    def _octet_planes(self, limbs: Limbs, base: ResidueBase) -> OperandPlanes:
+        rows, depth, count = limbs.shape
+        planes = aligned((1, 2 * len(base.moduli), rows, padded_depth(depth)))
+        planes[..., depth:] = 0
+        places = library.WidePlaces(None, library.pointer(planes), planes[0, 0].size, planes.shape[3])
+        self._native.run(
+            "wide_residues",
+            ctypes.byref(base_table(base, count, 0)),
+            ctypes.byref(library.long_integers(limbs)),
+            ctypes.byref(places),
+        )
+        return OperandPlanes(self._native, planes, rows)
+
+    def scale(self, limbs: Limbs, shifts: "int | Array", count: int) -> Limbs:
+        found = np.empty((*limbs.shape[:-1], count), np.uint64)
+        by = np.array(shifts, np.int64, order="C")
+        self._native.run(
+            "scale",
+            ctypes.byref(library.long_integers(_as_matrix(limbs))),
+            library.Pointer(library.pointer(by)),
+            I64(by.ndim > 0),
+            ctypes.byref(library.long_integers(_as_matrix(found))),
+        )
+        return found
+
+    def round_leading(self, limbs: Limbs, precision: int) -> Limbs:
+        found = np.array(limbs, np.uint64, order="C")
+        matrix = library.long_integers(_as_matrix(found))
+        self._native.run("round_leading", ctypes.byref(matrix), I64(precision))
+        return found
+
+    def largest(self, limbs: Limbs, order: Sequence[int]) -> tuple[int, int]:
+        places = np.ascontiguousarray(order, np.int64)
+        row = library.long_integers(limbs[None])
+        found = self._native.call(
+            "largest", ctypes.byref(row), library.Pointer(library.pointer(places)), I64(len(places))
+        )
+        return found, int(from_limbs(limbs[places[found]][None])[0])
+
+    def divide(self, limbs: Limbs, divisor: int, count: int) -> Limbs:
+        found = np.empty((len(limbs), count), np.uint64)
+        doubtful = np.empty(len(limbs), np.uint8)
+        self._native.run(
+            "divide",
+            ctypes.byref(library.long_integers(limbs[None])),
+            ctypes.byref(division(divisor, count, doubtful)),
+            ctypes.byref(library.long_integers(found[None])),
+        )
+        some = np.flatnonzero(doubtful)
+        if len(some):
+            found[some] = to_limbs([nearest_quotient(int(x), divisor) for x in from_limbs(limbs[some])], count)
+        return found
+
+    def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
+        if engine.name != ENGINE:
+            return super().elimination_bytes(rows, columns, base, engine)
+        return elimination_bytes(rows, columns, base)
+
+    def elimination(self, matrix: Limbs, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
+        if engine.name != ENGINE:
+            return super().elimination(matrix, precision, base, engine)
+        return NativeElimination(self._native, matrix, precision, base)
+
+
+def _as_matrix(limbs: Limbs) -> Limbs:
+    return limbs[None] if limbs.ndim == 2 else limbs

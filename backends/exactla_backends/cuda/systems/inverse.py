@@ -1,0 +1,125 @@
+"""The inverse of a matrix modulo many primes at once; `inverse.cu` has the kernels."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla.core.elimination import parity
+from exactla.core.moduli import ResidueBase
+from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.systems import tables
+from exactla_backends.cuda.systems.kernels import Kernels
+from exactla_backends.device.constants import Constants
+from exactla_backends.device.device import Memory
+from exactla_backends.device.planes import padded
+
+PANEL, TILE, PANEL_THREADS, THREADS = 32, 128, 1024, 256
+"""XL_PANEL and XL_TILE of the text, and threads of a block."""
+
+INTERRUPTIBLE = 1 << 41
+"""Multiplications, about a tenth of a second, after which the host waits: it cannot be interrupted while it does."""
+
+
+@dataclass(frozen=True)
+class Inverses:
+    """A**-1 modulo the primes of a base that have one: octets [primes, size, stride] on the device.
+
+    `products` are, for every prime that was given, the products of the pivots, 0 where there is no inverse.
+    """
+
+    base: ResidueBase
+    memory: Memory
+    stride: int
+    given: ResidueBase
+    products: tuple[int, ...]
+    pivots: NDArray[np.int32]
+
+    @cached_property
+    def determinants(self) -> tuple[int, ...]:
+        """det A modulo each of the primes that were given."""
+        # the pivot of column k is in row pivots[k]
+        return tuple(
+            d * parity(rows.tolist()) % m if d else 0
+            for d, rows, m in zip(self.products, self.pivots, self.given.moduli, strict=True)
+        )
+
+
+def stride_of(size: int) -> int:
+    """Octets from one row of residues to the next."""
+    return padded(max(size, 1), TILE)
+
+
+def residues(
+    kernels: Kernels,
+    constant: Constants,
+    base: ResidueBase,
+    words: Memory,
+    shape: tuple[int, int, int],
+    planes: Memory,
+) -> None:
+    """planes [primes, rows, stride] = residues of integers [rows, columns, words] in two's complement."""
+    rows, columns, count = shape
+    stride = stride_of(columns)
+    kernels.launch(
+        "xl_system_residues",
+        (-(-stride // THREADS), rows),
+        min(stride, THREADS),
+        (
+            *(words, count, rows, columns, stride, len(base.moduli)),
+            *(constant(tables.moduli(base)), constant(tables.powers(base, count)), planes),
+        ),
+    )
+
+
+def inverses(
+    device: CudaDevice, constant: Constants, words: Memory, size: int, count: int, base: ResidueBase
+) -> Inverses:
+    """The inverses of a matrix of integers of `count` words, [size, size, count]."""
+    kernels = Kernels(device, "inverse")
+    primes, stride = len(base.moduli), stride_of(size)
+    planes = device.allocate(primes * size * stride)
+    residues(kernels, constant, base, words, (size, size, count), planes)
+    panels, rows = device.allocate(primes * size * PANEL), device.allocate(primes * PANEL * stride)
+    # products of pivots, pivots and their inverse permutations
+    state = np.full(primes * (1 + 2 * size), -1, np.int32)
+    state[:primes] = 1
+    products = device.upload(state)
+    pivots, places = products + 4 * primes, products + 4 * primes * (1 + size)
+    moduli = constant(tables.moduli(base))
+    tiles = (stride // TILE, stride // TILE, primes)
+    between = max(1, INTERRUPTIBLE // (primes * stride * stride * PANEL)) * PANEL
+    for start in range(0, size, PANEL):
+        if start and start % between == 0:
+            device.download_cells(products, 0, 1)
+        kernels.launch(
+            "xl_system_panel",
+            (primes,),
+            min(PANEL_THREADS, padded(size, PANEL)),
+            (planes, size, stride, start, min(PANEL, size - start), moduli, panels, rows, pivots, places, products),
+        )
+        kernels.launch(
+            "xl_system_update",
+            tiles,
+            THREADS,
+            (planes, size, stride, start, moduli, panels, rows, places, products),
+        )
+    found = device.download(products, np.dtype(np.int32), (primes * (1 + size),))
+    kept = np.flatnonzero(found[:primes]).astype(np.int32)
+    result = device.allocate(len(kept) * size * stride)
+    kernels.launch(
+        "xl_system_arrange",
+        (-(-stride // (4 * THREADS)), size, len(kept)),
+        THREADS,
+        (planes, size, stride, pivots, places, device.upload(kept), result),
+    )
+    device.download_cells(products, 0, 1)  # other streams may use the result
+    return Inverses(
+        ResidueBase(tuple(base.moduli[i] for i in kept)),
+        result,
+        stride,
+        base,
+        tuple(int(d) for d in found[:primes]),
+        found[primes:].reshape(primes, size),
+    )

@@ -1,0 +1,86 @@
+"""The reference `Multiprecision`: residues by tables, everything else in Python integers."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from exactla.backend import Elimination, Engine
+from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs
+from exactla.core.moduli import ResidueBase
+from exactla.core.nearest import nearest_quotient, nearest_scaled
+from exactla_backends.numpy import engines, wide_tables
+from exactla_backends.numpy.elimination import HostElimination
+
+
+class HostMultiprecision:
+    """See `exactla.backend.Multiprecision`: each method has its postcondition there."""
+
+    name = "numpy"
+    engines: tuple[Engine, ...] = engines.ENGINES
+
+    def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
+        return engines.is_exact(engine, modulus_limit)
+
+    def upload(self, limbs: Limbs) -> Limbs:
+        return limbs
+
+    def download(self, limbs: Limbs) -> Limbs:
+        return limbs
+
+    def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
+        moduli = len(base.moduli)
+        return 8 * moduli * (2 * (rows + columns) * depth + 3 * rows * columns) + 32 * wide_tables.CHUNK
+
+    def product(self, left: Limbs, right: Limbs, count: int, base: ResidueBase, engine: Engine) -> Limbs:
+        rows, columns = len(left), len(right)
+        if 0 in (rows, columns, left.shape[1]):
+            return np.zeros((rows, columns, count), np.uint64)
+        sides = [self._planes(x, base, engine) for x in (left, right)]
+        planes = engines.multiply([(1, *sides)], ([0], [0]), base, engine)
+        return wide_tables.to_limbs(planes.reshape(len(planes), -1), base, count).reshape(rows, columns, count)
+
+    def _planes(self, limbs: Limbs, base: ResidueBase, engine: Engine) -> Any:
+        residues = wide_tables.to_residues(limbs.reshape(-1, limbs.shape[-1]), base)
+        return residues.astype(engines.DTYPES[engine.name], copy=False).reshape(-1, 1, *limbs.shape[:2])
+
+    def scale(self, limbs: Limbs, shifts: "int | np.ndarray[Any, Any]", count: int) -> Limbs:
+        integers = from_limbs(limbs)
+        found = np.empty(integers.shape, object)
+        by = np.broadcast_to(np.asarray(shifts, np.int64), integers.shape)
+        found.flat[:] = [nearest_scaled(int(x), int(s)) for x, s in zip(integers.flat, by.flat, strict=True)]
+        return to_limbs(found, count)
+
+    def round_leading(self, limbs: Limbs, precision: int) -> Limbs:
+        integers = _mapped(lambda x: _leading(x, precision), limbs)
+        return to_limbs(integers, max(limbs_needed(integers.flat), limbs.shape[-1]))
+
+    def largest(self, limbs: Limbs, order: Sequence[int]) -> tuple[int, int]:
+        integers = from_limbs(limbs[np.asarray(order, np.int64)]).tolist()
+        magnitudes = [abs(x) for x in integers]
+        place = magnitudes.index(max(magnitudes))
+        return place, integers[place]
+
+    def divide(self, limbs: Limbs, divisor: int, count: int) -> Limbs:
+        return to_limbs(_mapped(lambda x: nearest_quotient(x, divisor), limbs), count)
+
+    def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
+        size = np.dtype(engines.DTYPES[engine.name]).itemsize
+        return size * len(base.moduli) * (rows * rows + rows * columns) + 32 * wide_tables.CHUNK
+
+    def elimination(self, matrix: Limbs, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
+        return HostElimination(matrix, precision, base, engine)
+
+
+def _mapped(function: Callable[[int], int], limbs: Limbs) -> "np.ndarray[Any, Any]":
+    """A function of each integer, as objects."""
+    integers = from_limbs(limbs)
+    found = np.empty(integers.shape, object)
+    found.flat[:] = [function(int(x)) for x in integers.flat]
+    return found
+
+
+def _leading(x: int, precision: int) -> int:
+    """An integer rounded to so many significant bits."""
+    dropped = max(x.bit_length() - precision, 0)
+    return nearest_scaled(x, -dropped) << dropped

@@ -1,0 +1,305 @@
+"""LU factorisation in multiple precision."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla import settings
+from exactla.backend import Multiprecision
+from exactla.core import lu, substitution
+from exactla.core.equilibration import NOTHING, scales
+from exactla.core.limb_entries import bit_lengths, magnitudes
+from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
+from exactla.core.nearest import nearest_quotient, nearest_scaled
+from exactla.core.planning import Arithmetic
+from exactla.errors import PrecisionError, SingularMatrixError
+from exactla.exact_numbers import read_exact
+from exactla.mp_calls import allowed_bytes, checked_precision, verbs_in_use
+from exactla.mparray import MPArray
+from exactla.results import Info
+
+Progress = Callable[[int, int], object]
+
+
+def lu_factor(A: Any, *, precision: int, progress: Progress | None = None) -> "LU":
+    r"""Factor a square matrix with partial pivoting in fixed point of so many bits.
+
+    Parameters
+    ----------
+    A : MPArray, array or nested list, shape (n, n)
+        Multiple-precision numbers, floats of any library, integers or rational numbers, each taken as what it is.
+    precision : int
+        Bits F after the point.
+    progress : callable, optional
+        Called as ``progress(columns done, n)`` now and then.
+
+    Returns
+    -------
+    LU
+        The factors, which are functions of `A` and F alone.
+
+    Raises
+    ------
+    SingularMatrixError
+        A row or a column of `A` is all 0.
+    PrecisionError
+        A pivot rounds to 0; its `more_bits` says how many more bits keep it, as far as can be seen.
+    WorkspaceError
+        Residues of the factors take more memory than the workspace limit.
+    TypeError, ValueError, NonFiniteError
+        An entry is no real number; the matrix is not square.
+
+    Notes
+    -----
+    Powers of two bring the largest entry of every column and then of every row into [1/2, 1), and A' is A scaled like
+    that, rounded to a multiple of 2**-F. In units of 2**-F, with RN to nearest, ties to even, and j = 0, 1, ...:
+
+        s_ij = 2**F A'_ij - sum over k < min(i, j) of L_ik U_kj,
+        U_ij = RN(s_ij / 2**F) for i <= j, L_ij = RN(s_ij / U_jj) for i > j,
+
+    where the pivot is in the row i >= j with the largest \|s_ij\|, the first one on ties, which trades
+    places with row j.
+
+    Examples
+    --------
+    >>> import exactla as xl
+    >>> factors = xl.lu_factor([[1, 2], [4, 4]], precision=100)
+    >>> factors.perm.tolist(), factors.solve([3, 8]).tolist()
+    ([1, 0], [Fraction(1, 1), Fraction(1, 1)])
+    """
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress takes a function of (done, total), got {type(progress).__name__}")
+    bits = checked_precision(precision)
+    matrix = _Numbers.read(A, "A", (2,))
+    size, columns = matrix.shape
+    if size != columns:
+        raise ValueError(f"A has shape {matrix.shape}; it must be square")
+    exponents = matrix.exponents()
+    for axis, name in ((1, "row"), (0, "column")):
+        empty = np.flatnonzero(exponents.max(axis=axis, initial=NOTHING) == NOTHING)
+        if len(empty):
+            raise SingularMatrixError(f"A is singular: {name} {empty[0]} is 0")
+    rows, columns_by = scales(exponents)
+    verbs = verbs_in_use()
+    scaled = matrix.scaled(verbs, rows[:, None] + columns_by + bits, bits // LIMB + 1)
+    report = progress or settings.progress_callback.get()
+    try:
+        factors = lu.factorize(verbs, scaled, bits, settings.forced_engine.get(), allowed_bytes, report)
+    except lu.LostPivot as lost:
+        raise _lost(lost, bits) from None
+    return LU(factors, -rows, -columns_by, verbs)
+
+
+def lu_solve(factors: "LU", b: Any) -> MPArray:
+    """Solve ``A @ x = b`` with the factors of A: the same as ``factors.solve(b)``."""
+    if not isinstance(factors, LU):
+        raise TypeError(f"lu_solve takes what lu_factor returns, got {type(factors).__name__}")
+    return factors.solve(b)
+
+
+@dataclass(frozen=True, eq=False)
+class LU:
+    """Factors of a matrix: what `lu_factor` returns.
+
+    Attributes
+    ----------
+    row_exponents, column_exponents : int64 arrays, shape (n,)
+        The matrix that was factored is A'_ij = A_ij / 2**(row_exponents[i] + column_exponents[j]); L @ U is close to
+        its rows in the order `perm`.
+    """
+
+    _factors: lu.Factors
+    row_exponents: NDArray[np.int64]
+    column_exponents: NDArray[np.int64]
+    _verbs: Multiprecision
+
+    @property
+    def precision(self) -> int:
+        """Bits after the point."""
+        return self._factors.precision
+
+    @property
+    def perm(self) -> NDArray[np.int64]:
+        """Row k of the factors is row perm[k] of the matrix."""
+        return np.array(self._factors.order, np.int64)
+
+    @property
+    def L(self) -> MPArray:
+        """The lower factor, with ones on its diagonal."""
+        return MPArray._of(self._factors.lower, -self.precision)
+
+    @property
+    def U(self) -> MPArray:
+        """The upper factor."""
+        return MPArray._of(self._factors.upper, -self.precision)
+
+    @property
+    def info(self) -> Info:
+        """How the factors were computed."""
+        plan: Arithmetic = self._factors.arithmetic
+        return Info(
+            backend=self._verbs.name,
+            engine=plan.engine.name,
+            moduli=len(plan.base.moduli),
+            bits=plan.bits,
+            capacity=plan.base.capacity,
+            passes=1,
+            lossless=True,
+            host_syncs=3 * len(self._factors.order),
+            workspace_bytes=self._factors.memory_bytes,
+        )
+
+    @property
+    def bits_lost(self) -> int:
+        """An estimate of the leading bits that a solution lacks: those that the smallest pivot lost."""
+        pivots = self._pivots()
+        return self.precision - min((abs(u).bit_length() for u in pivots), default=self.precision)
+
+    def _pivots(self) -> list[int]:
+        size = np.arange(len(self._factors.order))
+        found: list[int] = from_limbs(self._factors.upper[size, size]).tolist()
+        return found
+
+    def solve(self, b: Any) -> MPArray:
+        """Solve ``A @ x = b`` by substitution.
+
+        Parameters
+        ----------
+        b : MPArray, array or nested list, shape (n,) or (n, c)
+            As `A` of `lu_factor`.
+
+        Returns
+        -------
+        MPArray
+            x, of the shape of `b`.
+
+        Notes
+        -----
+        Every column of b is scaled to a largest entry in [1/2, 1) and rounded to F bits after the point, and so is
+        every component of the solutions y of L y = b and x of U x = y, once, from an exact sum.
+        """
+        right = _Numbers.read(b, "b", (1, 2))
+        size = len(self._factors.order)
+        if right.shape[0] != size:
+            raise ValueError(
+                f"A has shape {(size, size)} and b has shape {right.given}; they must have equally many rows"
+            )
+        exponents = np.maximum(right.exponents() - self.row_exponents[:, None], NOTHING)
+        tops = exponents.max(axis=0, initial=NOTHING)
+        tops[tops == NOTHING] = 0
+        shifts = self.precision - tops - self.row_exponents[:, None]
+        scaled = right.scaled(self._verbs, shifts, self.precision // LIMB + 1)
+        found = substitution.solve(
+            self._verbs,
+            self._factors.lower,
+            self._factors.upper,
+            self.precision,
+            settings.forced_engine.get(),
+            scaled[self.perm],
+            settings.progress_callback.get(),
+        )
+        return _unscaled(found, tops - self.column_exponents[:, None] - self.precision, right.given)
+
+    def det(self) -> MPArray:
+        """The determinant of the factors' product, scaled back, rounded to `precision` significant bits."""
+        value = -1 if self._factors.exchanges % 2 else 1
+        for pivot in self._pivots():
+            value *= pivot
+        dropped = max(value.bit_length() - self.precision, 0)
+        kept = nearest_scaled(value, -dropped)
+        exponent = -self.precision * len(self._factors.order) + dropped
+        exponent += int(self.row_exponents.sum() + self.column_exponents.sum())
+        return MPArray._of(to_limbs(np.array(kept, object), limbs_needed([kept])), exponent)
+
+    def inv(self) -> MPArray:
+        """The inverse, column by column as `solve` finds it."""
+        return self.solve(np.eye(len(self._factors.order), dtype=np.int64))
+
+
+class _Numbers:
+    """A matrix of exact numbers: limbs in units of a power of two, or rational numbers."""
+
+    def __init__(self, given: tuple[int, ...], limbs: Limbs | None, exponent: int, rationals: Any) -> None:
+        self.given, self.limbs, self.exponent, self.rationals = given, limbs, exponent, rationals
+        self.shape = limbs.shape[:2] if limbs is not None else rationals.shape
+
+    @staticmethod
+    def read(array: Any, name: str, dimensions: tuple[int, ...]) -> "_Numbers":
+        """Numbers of any kind; a vector becomes one column."""
+        if isinstance(array, MPArray):
+            if array.ndim not in dimensions:
+                wanted = " or ".join(map(str, dimensions))
+                raise ValueError(
+                    f"{name} has shape {array.shape}; it must have {wanted} ax{'es' if max(dimensions) > 1 else 'is'}"
+                )
+            limbs = array.limbs if array.ndim == 2 else array.limbs[:, None]
+            return _Numbers(array.shape, limbs, array.exponent, None)
+        exact = read_exact(array, name, dimensions)
+        return _Numbers(exact.shape, None, 0, _fractions(exact.rows))
+
+    def exponents(self) -> NDArray[np.int64]:
+        """e with 2**(e - 1) <= |entry| < 2**e, NOTHING for 0."""
+        if self.limbs is not None:
+            flat = magnitudes(self.limbs.reshape(-1, self.limbs.shape[-1]))[0]
+            lengths = bit_lengths(flat).reshape(self.shape)
+            return np.where(lengths > 0, lengths + self.exponent, NOTHING)
+        found = [NOTHING if q == 0 else _exponent(q) for q in self.rationals.flat]
+        return np.array(found, np.int64).reshape(self.shape)
+
+    def scaled(self, verbs: Multiprecision, shifts: NDArray[np.int64], count: int) -> Limbs:
+        """RN(entry * 2**shift), limbs on the host."""
+        if self.limbs is not None:
+            shifted = verbs.scale(verbs.upload(self.limbs), shifts + self.exponent, count)
+            return verbs.download(shifted)
+        found = np.empty(self.shape, object)
+        by = np.broadcast_to(shifts, self.shape)
+        found.flat[:] = [_nearest(q, int(s)) for q, s in zip(self.rationals.flat, by.flat, strict=True)]
+        return to_limbs(found, count)
+
+
+def _fractions(rows: Any) -> NDArray[np.object_]:
+    """The entries as (numerator, denominator)."""
+    found = np.empty(rows.shape, object)
+    for i, row in enumerate(rows.integers.tolist()):
+        scale = rows.scale(i)
+        found[i] = [int(entry) * scale for entry in row]
+    return found
+
+
+def _exponent(value: Any) -> int:
+    numerator, denominator = abs(int(value.numerator)), int(value.denominator)
+    found = numerator.bit_length() - denominator.bit_length()
+    below = numerator < denominator << found if found >= 0 else numerator << -found < denominator
+    return found if below else found + 1
+
+
+def _nearest(value: Any, shift: int) -> int:
+    """RN(value * 2**shift)."""
+    numerator, denominator = int(value.numerator), int(value.denominator)
+    return nearest_quotient(numerator << max(shift, 0), denominator << max(-shift, 0))
+
+
+def _unscaled(found: Limbs, exponents: NDArray[np.int64], shape: tuple[int, ...]) -> MPArray:
+    """The numbers found * 2**exponents, over one exponent."""
+    least = int(exponents.min()) if exponents.size else 0
+    integers = from_limbs(found)
+    whole = np.empty(integers.shape, object)
+    by = np.broadcast_to(exponents - least, integers.shape)
+    whole.flat[:] = [int(x) << int(s) for x, s in zip(integers.flat, by.flat, strict=True)]
+    limbs = to_limbs(whole, limbs_needed(whole.flat))
+    return MPArray._of(limbs.reshape(*shape, limbs.shape[-1]), least)
+
+
+def _lost(lost: lu.LostPivot, precision: int) -> PrecisionError:
+    bits = abs(lost.value).bit_length()
+    # the pivot is about value / 2**(2 F): it needs as many bits as put its leading one before the point
+    more = precision - bits + 1 if bits else precision
+    known = "" if bits else ", or the matrix is singular"
+    return PrecisionError(
+        f"the pivot of column {lost.column} rounds to 0 at {precision} bits; {more} more would do, "
+        f"as far as can be seen{known}",
+        more,
+    )

@@ -1,0 +1,32 @@
+"""Room for arrays of limbs: refused before they are made, where they would not fit."""
+
+from exactla.core.limbs import OCTETS
+from exactla.errors import WorkspaceError
+from exactla.settings import workspace_bytes
+
+SMALL = 1 << 26
+"""Bytes that nobody asks about."""
+
+
+def check_room(entries: int, limbs: int) -> None:
+    """Refuse an array of so many entries and limbs that is beyond the workspace limit, or the free memory.
+
+    Raises
+    ------
+    WorkspaceError
+        It is; with the bytes of both.
+    """
+    needed, limit = entries * limbs * OCTETS, workspace_bytes.get()
+    if limit is None and needed <= SMALL:
+        return
+    allowed = _free_bytes() if limit is None else limit
+    if needed > allowed:
+        raise WorkspaceError(
+            needed, allowed, f"{entries:,} entries of {limbs:,} limbs, which share one exponent and so one width, need"
+        )
+
+
+def _free_bytes() -> int:
+    from exactla import registry
+
+    return registry.load("numpy").free_bytes()

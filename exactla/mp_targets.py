@@ -1,0 +1,174 @@
+"""What an `MPArray` turns into: floats, components, numbers of other libraries, numerals; and its own roundings."""
+
+import operator
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla import mp_arithmetic, mp_objects
+from exactla.arrays import dtype_format, read
+from exactla.core import dyadics, expansions, limb_entries, numerals
+from exactla.core.limbs import shifted_down, trimmed
+from exactla.core.scaling import mapped
+from exactla.formats import FLOAT64, FloatFormat
+from exactla.libraries import bits as float_bits
+from exactla.libraries.base import type_name
+from exactla.mp_base import LimbArray
+from exactla.results import Rounding
+
+COMPONENTS = (2, 3, 4)
+"""Numbers of float64 components: DD, TD and QD."""
+
+
+class Convertible(LimbArray):
+    """The conversions of an `MPArray` to other numbers."""
+
+    __slots__ = ()
+
+    def to_float(self, dtype: Any = "float64", rounding: str = "nearest") -> Any:
+        """Every entry rounded once to a float.
+
+        Parameters
+        ----------
+        dtype : dtype or str
+            Floating-point type of the result.
+        rounding : {"nearest", "down", "up", "zero"}
+            As in `mm`: what is too large becomes infinite, or the largest finite value where it is rounded inward.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the same shape.
+        """
+        format = _float_format(dtype)
+        words = expansions.encodings(self._flat(), self.exponent, format, _rounding(rounding))
+        return float_bits.typed(words.astype(float_bits.encoding_type(format)), format).reshape(self.shape)
+
+    def to_components(self, count: int) -> NDArray[np.float64]:
+        """Every entry as a double-double, triple-double or quad-double number.
+
+        Parameters
+        ----------
+        count : {2, 3, 4}
+            Number of components.
+
+        Returns
+        -------
+        float64 array, shape (..., count)
+            Each component is the nearest float64, ties to even, to what those before it leave of the entry.
+
+        Raises
+        ------
+        OverflowError
+            An entry is beyond the largest float64.
+        """
+        if count not in COMPONENTS:
+            raise ValueError(f"a number has 2, 3 or 4 components, got {count}")
+        words = expansions.components(self._flat(), self.exponent, count)
+        beyond = (words & np.uint64((1 << 63) - 1)) > FLOAT64.largest
+        if beyond.any():
+            place = np.unravel_index(int(beyond.any(axis=1).argmax()), self.shape)
+            raise OverflowError(f"entry {[int(i) for i in place]} is beyond the largest float64")
+        return words.view(np.float64).reshape(*self.shape, count)
+
+    def to_mpfr(self, precision: int | None = None) -> NDArray[np.object_]:
+        """An object array of ``gmpy2.mpfr``, exact, or rounded once to a precision (to nearest, ties to even)."""
+        wanted = max(self.bits, dyadics.LEAST_PRECISION) if precision is None else checked_precision(precision)
+        return mp_objects.to_mpfr(self._integers(), self.exponent, wanted)
+
+    def to_mpmath(self, precision: int | None = None) -> NDArray[np.object_]:
+        """An object array of ``mpmath.mpf``, exact, or rounded once to a precision (to nearest, ties to even)."""
+        wanted = None if precision is None else checked_precision(precision)
+        return mp_objects.to_mpmath(self._integers(), self.exponent, wanted)
+
+    def to_flint(self) -> Any:
+        """A ``flint.arb_mat`` of exact numbers, of one column for a vector; needs python-flint."""
+        if self.ndim not in (1, 2):
+            raise ValueError(f"a flint matrix has two axes, and the shape is {self.shape}")
+        return mp_objects.to_flint(self._integers(), self.exponent)
+
+    def to_fractions(self) -> NDArray[np.object_]:
+        """An object array of Fractions: the exact values."""
+        scale = Fraction(2) ** self.exponent
+        return mapped(self._integers(), lambda v: v * scale)
+
+    def to_strings(self, digits: int | None = None) -> NDArray[np.object_]:
+        """An object array of decimal numerals.
+
+        Parameters
+        ----------
+        digits : int, optional
+            Significant digits to which every entry is rounded: to nearest, ties to even. Without it all digits are
+            given, of which there are about as many as bits.
+        """
+        if digits is None:
+            return mapped(self._integers(), lambda v: numerals.exact(v, self.exponent))
+        wanted = operator.index(digits)
+        if wanted < 1:
+            raise ValueError(f"a numeral has 1 digit or more, got digits={wanted}")
+        return mapped(self._integers(), lambda v: numerals.rounded(v, self.exponent, wanted))
+
+    def tolist(self) -> Any:
+        """Nested lists of Fractions; a Fraction for an array without axes."""
+        return self.to_fractions().tolist()
+
+    def item(self) -> Fraction:
+        """The only entry, as a Fraction."""
+        found: Fraction = self.to_fractions().item()
+        return found
+
+    def __float__(self) -> float:
+        return float(self.reshape(()).to_float())
+
+    def rounded(self, precision: int, rounding: str = "nearest") -> Self:
+        """Every entry rounded to so many significant bits.
+
+        Parameters
+        ----------
+        precision : int
+            At least 2.
+        rounding : {"nearest", "down", "up", "zero"}
+            As in `mm`.
+        """
+        limbs = mp_arithmetic.rounded(self._flat(), checked_precision(precision), _rounding(rounding))
+        return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent)
+
+    def normalized(self) -> Self:
+        """The same numbers with the largest exponent and, for that, the fewest limbs; 0 for zeros only."""
+        if not self.size or not self.limbs.any():
+            return self._of(np.zeros((*self.shape, 1), np.uint64), 0)
+        spare = int(limb_entries.lowest_bits(self._flat()).min())
+        return self._of(trimmed(shifted_down(self.limbs, spare) if spare else self.limbs), self.exponent + spare)
+
+    def _canonical_bytes(self) -> bytes:
+        """What `digest` hashes: the same for the same shape and values."""
+        normal = self.normalized()
+        header = " ".join(map(str, ("mp", self.ndim, *self.shape, normal.exponent, normal.limbs.shape[-1])))
+        return f"{header}\n".encode() + normal.limbs.astype("<u8", copy=False).tobytes()
+
+
+def _float_format(dtype: Any) -> FloatFormat:
+    format, is_complex = dtype_format(dtype, read(np.zeros(0), "x"))
+    if is_complex:
+        raise TypeError(f"dtype={dtype} is complex and the numbers are real")
+    return format
+
+
+def _rounding(name: str) -> Rounding:
+    try:
+        return Rounding(name)
+    except ValueError:
+        raise ValueError(f"rounding={name!r} is unknown; it may be {', '.join(Rounding)}") from None
+
+
+def checked_precision(precision: int) -> int:
+    """A precision as an integer, or the error that says what is wrong with it."""
+    try:
+        bits = operator.index(precision)
+    except TypeError:
+        raise TypeError(f"a precision is a number of bits, got a {type_name(precision)}") from None
+    if bits < dyadics.LEAST_PRECISION:
+        raise ValueError(f"a precision is of {dyadics.LEAST_PRECISION} bits or more, got {bits}")
+    return bits

@@ -1,0 +1,161 @@
+"""`lu_factor` beside its definition in Python's integers, on every backend."""
+
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+import exactla as xl
+from tests import lu_oracle
+
+
+def fractions(array):
+    return array.to_fractions().tolist()
+
+
+def assert_defined(matrix, rows, precision):
+    expected = lu_oracle.factor(rows, precision)
+    found = xl.lu_factor(matrix, precision=precision)
+    one = 1 << precision
+    assert found.perm.tolist() == expected.perm
+    assert fractions(found.L) == [[Fraction(x, one) for x in row] for row in expected.lower]
+    assert fractions(found.U) == [[Fraction(x, one) for x in row] for row in expected.upper]
+    assert found.row_exponents.tolist() == expected.row_exponents
+    assert found.column_exponents.tolist() == expected.column_exponents
+    return found
+
+
+@pytest.mark.parametrize(("size", "precision"), [(1, 2), (3, 53), (12, 212), (35, 400)])
+def test_floats_and_their_mparray(backend, rng, size, precision):
+    matrix = rng.standard_normal((size, size)) * 2.0 ** rng.integers(-40, 40, (size, size))
+    rows = [[Fraction(x) for x in row] for row in matrix.tolist()]
+    with xl.backend(backend):
+        assert_defined(matrix, rows, precision)
+        assert_defined(xl.MPArray.from_float(matrix), rows, precision)
+
+
+def test_rank_deficient(backend):
+    n = 14
+    rows = [[Fraction(i + 1, 3) * (j + 2) + Fraction(j * j, 7) * i for j in range(n)] for i in range(n)]
+    with pytest.raises(lu_oracle.PivotIsZero) as expected:
+        lu_oracle.factor(rows, 300)
+    with xl.backend(backend), pytest.raises(xl.PrecisionError, match=f"column {expected.value.column} rounds to 0"):
+        xl.lu_factor(rows, precision=300)
+
+
+@pytest.mark.parametrize("name", ["lotkin", "pascal", "rational"])
+def test_structured(backend, name):
+    n = 14
+    made = {
+        "lotkin": lambda i, j: Fraction(1, i + j + 1) if i else Fraction(1),
+        "pascal": lambda i, j: Fraction(_binomial(i + j, i)),
+        "rational": lambda i, j: Fraction(3 * i - j * j + 1, 7 + i + 2 * j),
+    }[name]
+    rows = [[made(i, j) for j in range(n)] for i in range(n)]
+    with xl.backend(backend):
+        assert_defined(rows, rows, 300)
+
+
+def _binomial(n, k):
+    found = 1
+    for i in range(k):
+        found = found * (n - i) // (i + 1)
+    return found
+
+
+@pytest.mark.parametrize("columns", [None, 1, 5])
+def test_solutions_are_close(backend, rng, columns):
+    n, precision = 20, 250
+    matrix = rng.integers(-99, 99, (n, n))
+    right = rng.integers(-99, 99, n if columns is None else (n, columns))
+    with xl.backend(backend):
+        factors = xl.lu_factor(matrix, precision=precision)
+        found = factors.solve(right)
+        assert found.shape == right.shape
+        assert (xl.lu_solve(factors, right) == found).all()
+        exact = np.array(xl.solve(matrix, right).tolist(), object)
+    error = max(abs(x - y) for x, y in zip(found.to_fractions().flat, exact.flat, strict=True))
+    assert error < Fraction(1, 1 << (precision - 40))
+
+
+def test_as_many_bits_as_arb(backend):
+    n, precision = 40, 400
+    with xl.backend(backend):
+        rows = [[Fraction(1, i + j + 1) if i else Fraction(1) for j in range(n)] for i in range(n)]
+        x = [Fraction(i + 1) for i in range(n)]
+        right = [sum((a * y for a, y in zip(row, x, strict=True)), Fraction(0)) for row in rows]
+        found = xl.lu_factor(rows, precision=precision).solve(right).to_fractions()
+    with flint.ctx.workprec(precision):
+        matrix = flint.arb_mat([[flint.arb(flint.fmpq(a.numerator, a.denominator)).mid() for a in row] for row in rows])
+        column = flint.arb_mat([[flint.arb(flint.fmpq(b.numerator, b.denominator)).mid()] for b in right])
+        theirs = matrix.solve(column, algorithm="approx")
+        peers = [_exact(theirs[i, 0].mid()) for i in range(n)]
+    ours, other = (_correct_bits(values, x) for values in (found, peers))
+    assert ours > other - 3
+
+
+def _exact(value):
+    significand, exponent = value.mid().man_exp()
+    return Fraction(int(significand)) * Fraction(2) ** int(exponent)
+
+
+def _correct_bits(values, x):
+    error = max(abs(v - y) for v, y in zip(values, x, strict=True)) / max(x)
+    return error.denominator.bit_length() - error.numerator.bit_length()
+
+
+def test_determinants_and_inverses(backend, rng):
+    matrix = [[2, 1, 0], [1, 3, 1], [0, 1, 4]]
+    with xl.backend(backend):
+        factors = xl.lu_factor(matrix, precision=200)
+        assert abs(factors.det().item() - xl.det(matrix)) < Fraction(1, 1 << 180)
+        inverse = factors.inv().to_fractions()
+        exact = np.array(xl.inv(matrix).tolist(), object)
+    assert max(abs(x - y) for x, y in zip(inverse.flat, exact.flat, strict=True)) < Fraction(1, 1 << 190)
+
+
+def test_threads_and_engines_cannot_be_seen(backend, rng):
+    matrix = rng.standard_normal((50, 50))
+    with xl.backend(backend):
+        expected = xl.lu_factor(matrix, precision=180)
+        for threads in (1, 2, 5):
+            with xl.threads(threads):
+                found = xl.lu_factor(matrix, precision=180)
+            assert xl.digest(found.L, found.U, found.perm) == xl.digest(expected.L, expected.U, expected.perm)
+
+
+def test_no_rows(backend):
+    with xl.backend(backend):
+        factors = xl.lu_factor(np.zeros((0, 0)), precision=100)
+        assert factors.L.shape == factors.U.shape == (0, 0)
+        assert factors.solve(np.zeros(0)).shape == (0,)
+        assert factors.det().item() == 1
+
+
+def test_faults(backend):
+    with xl.backend(backend):
+        with pytest.raises(xl.SingularMatrixError, match="column 1 is 0"):
+            xl.lu_factor([[1, 0], [1, 0]], precision=10)
+        with pytest.raises(xl.PrecisionError, match="column 1 rounds to 0 at 10 bits") as lost:
+            xl.lu_factor([[1, 1], [1, 1 + Fraction(1, 1 << 30)]], precision=10)
+        more = lost.value.more_bits
+        assert more > 0
+        with pytest.raises(ValueError, match="must be square"):
+            xl.lu_factor([[1, 2]], precision=10)
+        with pytest.raises(ValueError, match="bits, got 1"):
+            xl.lu_factor([[1]], precision=1)
+        with pytest.raises(ValueError, match="equally many rows"):
+            xl.lu_factor([[1]], precision=10).solve([1, 2])
+        with pytest.raises(xl.WorkspaceError), xl.workspace_limit(10):
+            xl.lu_factor([[1]], precision=10)
+        with pytest.raises(TypeError, match="what lu_factor returns"):
+            xl.lu_solve([[1]], [1])
+
+
+def test_progress(backend, rng):
+    seen = []
+    with xl.backend(backend):
+        xl.lu_factor(rng.standard_normal((70, 70)), precision=64, progress=lambda *args: seen.append(args))
+    assert seen[-1] == (70, 70)
+    assert seen == sorted(seen)
