@@ -53,7 +53,7 @@ def mp_mm(a: Any, b: Any, precision: int | None = None, *, return_info: bool = F
     >>> x = xl.MPArray.from_strings([["0.1", "0.2"]], precision=100)
     >>> exact = xl.mp_mm(x, x.T)
     >>> float(exact[0, 0]), exact.bits, xl.mp_mm(x, x.T, precision=8).tolist()
-    (0.05, 199, [[Fraction(205, 4096)]])
+    (0.05, 202, [[Fraction(205, 4096)]])
     """
     left, right = _read(a, "a"), _read(b, "b")
     matrices = [left if left.ndim == 2 else left.reshape(1, -1), right if right.ndim == 2 else right.reshape(-1, 1)]
