@@ -29,4 +29,4 @@ def test_product() -> None:
 
 def test_the_texts_of_kernels_are_there() -> None:
     assert "xl_kernel_round" in device_text()
-    assert (Path(exactla_backends.numpy.__file__).parents[1] / "cuda" / "elements.cu").exists()
+    assert (Path(exactla_backends.numpy.__file__).parents[1] / "cuda" / "kernels" / "round8.cu").exists()

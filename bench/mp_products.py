@@ -25,10 +25,8 @@ class _MmJob(MPJob):
     def compute(self) -> Any:
         problem = self._problem
         with xl.backend(self._backend):
-            if problem.components is None:
-                return xl.mp_mm(problem.a, problem.b, precision=problem.precision)
-            a, b = xl.MPArray.from_components(problem.a), xl.MPArray.from_components(problem.b)
-            return xl.mp_mm(a, b, precision=problem.precision).to_components(problem.components)
+            # components are rounded to as many
+            return xl.mp_mm(problem.a, problem.b, None if problem.components else problem.precision)
 
     def mp(self, result: Any) -> Any:
         return result

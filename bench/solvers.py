@@ -93,15 +93,19 @@ def _timed(seconds: dict[str, float], backend: str) -> Iterator[None]:
 
 def _time_transfers(device: Any, timed: Any, patches: ExitStack) -> None:
     """Time what goes to a device and comes back, once the device has done what there was to do."""
-    download, upload = device.download, timed("transfer", device.upload)
-    octet = np.dtype(np.uint8)
+    wait, octet = device.download, np.dtype(np.uint8)
 
-    def waiting(*arguments: Any) -> Any:
-        download(arguments[0], octet, (1,))  # waits, in the time of whoever asks
-        return timed("transfer", download)(*arguments)
+    def waiting(download: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            wait(arguments[0], octet, (1,))  # in the time of whoever asks
+            return timed("transfer", download)(*arguments)
 
-    patches.enter_context(mock.patch.object(device, "download", waiting))
-    patches.enter_context(mock.patch.object(device, "upload", upload))
+        return call
+
+    for name in ("download", "download_pinned"):
+        if hasattr(device, name):
+            patches.enter_context(mock.patch.object(device, name, waiting(getattr(device, name))))
+    patches.enter_context(mock.patch.object(device, "upload", timed("transfer", device.upload)))
 
 
 class Exactla(Contestant):

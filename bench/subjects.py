@@ -9,10 +9,27 @@ import exactla as xl
 from bench.contestant import Bounds, Contestant, FloatArray, Guarantee, Job, Problem
 
 
+def _placed(array: FloatArray, backend: str) -> Any:
+    """The operand on the backend's device, where that is not the host."""
+    if backend != "sycl":
+        return array
+    import dpnp
+
+    return dpnp.asarray(array)
+
+
+def _on_host(array: Any, backend: str) -> FloatArray:
+    if backend != "sycl":
+        return np.asarray(array)
+    import dpnp
+
+    return np.asarray(dpnp.asnumpy(array))
+
+
 class _Call(Job):
     def __init__(self, call: Callable[..., Any], a: FloatArray, b: FloatArray, backend: str) -> None:
         self._call = call
-        self._operands = (a, b)
+        self._operands = tuple(_placed(x, backend) for x in (a, b))
         self._backend = backend
 
     def run(self) -> Any:
@@ -20,9 +37,9 @@ class _Call(Job):
             return self._call(*self._operands)
 
     def bounds(self, result: Any) -> Bounds:
-        if isinstance(result, xl.Enclosure):
-            return result.lo, result.hi
-        return result, result
+        ends = (result.lo, result.hi) if isinstance(result, xl.Enclosure) else (result, result)
+        low, high = (_on_host(end, self._backend) for end in ends)
+        return low, high
 
     def details(self) -> Mapping[str, object]:
         with xl.backend(self._backend):

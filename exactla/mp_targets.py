@@ -56,7 +56,7 @@ class Convertible(LimbArray):
 
         Returns
         -------
-        float64 array, shape (*shape, count)
+        float64 array, shape (..., count)
             Each component is the nearest float64, ties to even, to what those before it leave of the entry.
 
         Raises

@@ -28,7 +28,7 @@ class MPArray(Convertible):
 
     Attributes
     ----------
-    limbs : uint64 array, shape (*shape, L)
+    limbs : uint64 array, shape (..., L)
         Integers in two's complement, the least significant limb first, contiguous in C order.
     exponent : int
         An entry is integer * 2**exponent.
@@ -96,7 +96,7 @@ class MPArray(Convertible):
 
         Parameters
         ----------
-        array : array of float64, shape (*shape, 2), (*shape, 3) or (*shape, 4)
+        array : array of float64, shape (..., 2), (..., 3) or (..., 4)
             The components of each number, the largest first. Each is less than one unit in the last place of the one
             before it, and only zeros follow a zero.
 

@@ -6,12 +6,12 @@ Knows the subcommand modules; what an option of theirs means is written in them.
 import argparse
 from collections.abc import Sequence
 
-from exactla.cli import conformance, demo, devices, digest, enclose, solve
+from exactla.cli import conformance, demo, devices, digest, enclose, lu, solve
 from exactla.cli.exits import EXIT_CODES
 from exactla.cli.options import Parser, common_options
 from exactla.cli.report import VERSION
 
-COMMANDS = (demo, devices, enclose, solve, digest, conformance)
+COMMANDS = (demo, devices, enclose, solve, lu, digest, conformance)
 
 FILE_FORMATS = """\
 files:

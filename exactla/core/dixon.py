@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import gmpy2
@@ -141,20 +142,26 @@ class InverseMatrix:
         The denominators of several groups of right-hand sides become one at the end.
         """
         columns = right_side.shape[1]
-        group = self._group(columns)
-        parts = []
-        for start in range(0, columns, group):
-            part = right_side[:, start : start + group]
-            parts.append(_Solution(self, part).run(start, columns))
+        parts = [_Solution(self, right_side[:, some]).run(some.start, columns) for some in self._groups(columns)]
         if not parts:
             return Numerators((), (self.size, 0)), 1
         common = int(gmpy2.lcm(*(d for _, d in parts)))
         return Numerators.joined([n if d == common else _multiplied(n, common // d) for n, d in parts]), common
 
-    def _group(self, columns: int) -> int:
-        """Right-hand sides that are solved at a time."""
-        digit_bytes = max(self.size * self.rough_bound // 4, 1)
-        return max(1, min(columns, DIGIT_BYTES // digit_bytes))
+    def _groups(self, columns: int) -> Iterator[slice]:
+        """Right-hand sides that are solved at a time.
+
+        Of several groups the first is one right-hand side, for the denominator: with it others need half the digits.
+        """
+        at_once = max(1, DIGIT_BYTES // max(self.size * self.rough_bound // 4, 1))
+        if columns <= at_once:
+            bounds = [0, columns]
+        else:
+            first = 1 if self.denominator == 1 else 0
+            bounds = [0] * first + [*range(first, columns, 2 * at_once), columns]
+        for start, stop in pairwise(bounds):
+            if start < stop:
+                yield slice(start, stop)
 
 
 class _Solution:

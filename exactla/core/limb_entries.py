@@ -20,14 +20,14 @@ NO_BITS = 1 << 60
 
 
 def magnitudes(limbs: Limbs) -> tuple[Limbs, Flags]:
-    """A copy of the absolute values, and which integers are negative."""
+    """A copy of the absolute values of limbs [*shape, L], and which integers are negative."""
     sign = signs(limbs)
     # two's complement: all bits flipped, and 1 added
-    found = limbs ^ sign[:, None]
-    lowest = found[:, 0]
+    found = limbs ^ sign[..., None]
+    lowest = found[..., 0]
     lowest -= sign
-    out = np.flatnonzero(lowest < (sign & np.uint64(1)))
-    if len(out):
+    out = lowest < (sign & np.uint64(1))
+    if out.any():
         found[out] = negated(limbs[out])
     return found, sign != 0
 

@@ -1,6 +1,7 @@
 """PyTorch tensors on any device.
 
-Knows torch; NumPy as the carrier of entries on the host, and CuPy as that on CUDA devices, imported for those alone.
+Knows torch; NumPy as the carrier of entries on the host, and on devices CuPy or what `torch_xpu` knows, imported for
+those alone.
 """
 
 from collections.abc import Iterator
@@ -60,9 +61,15 @@ class Torch(Library):
         return _tensor(values).to(like.device)
 
     def scope(self, source: Source) -> AbstractContextManager[None]:
+        if source.device_kind == "sycl":
+            return torch.xpu.device(source.device)  # type: ignore[no-any-return]
         return _current_stream(source.device.index) if source.array.is_cuda else super().scope(source)
 
     def device_encodings(self, source: Source, part: Part = "real") -> Any:
+        if source.device_kind == "sycl":
+            from exactla.libraries import torch_xpu
+
+            return torch_xpu.encodings(_signed(source, part), bits.encoding_type(source.format))
         import cupy
 
         entries = cupy.from_dlpack(_signed(source, part).__dlpack__(stream=_SAME_STREAM))
@@ -73,10 +80,17 @@ class Torch(Library):
         return tensor, tensor.data_ptr(), tuple(n * tensor.element_size() for n in tensor.stride())
 
     def from_device(self, encodings: Any, format: FloatFormat, like: Source) -> Any:
+        if like.device_kind == "sycl":
+            from exactla.libraries import torch_xpu
+
+            return torch_xpu.tensor(encodings, like.device).view(getattr(torch, format.name))
         signed = encodings.view(f"i{encodings.itemsize}")
         return torch.from_dlpack(signed.__dlpack__(stream=_SAME_STREAM)).view(getattr(torch, format.name))
 
     def from_device_complex(self, real: Any, imag: Any, format: FloatFormat, like: Source) -> Any:
+        if like.device_kind == "sycl":
+            parts = [self.from_device(part, format, like) for part in (real, imag)]
+            return torch.view_as_complex(torch.stack(parts, dim=-1))
         from exactla.libraries.cupy import LIBRARY as CUPY
 
         joined = CUPY.from_device_complex(real, imag, format, like)

@@ -1,5 +1,6 @@
 """The peers of multiple precision solve and multiply right, and are measured in exact arithmetic."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import exactla as xl
 from bench import lu_solvers, mp_products, multiprecision
 from bench.contestant import Contestant
 from bench.multiprecision import MPJob
+from tests.bench.test_command_line import recorded
 
 
 def result(contestant: Contestant, problem: multiprecision.MPProblem) -> Any:
@@ -55,3 +57,26 @@ def test_right_hand_sides_are_exact() -> None:
     problem = multiprecision.system("lotkin", 9, 100)
     a, b = problem.a.to_fractions(), problem.b.to_fractions()
     assert (a @ np.arange(1, 10, dtype=object) == b).all()
+
+
+@pytest.mark.parametrize(("command", "options"), [("lu", ("--data", "lotkin,random")), ("mp", ())])
+def test_commands(tmp_path: Path, command: str, options: tuple[str, ...]) -> None:
+    pytest.importorskip("exactla.factoring")
+    content = recorded(
+        tmp_path / "record.json",
+        command,
+        "--sizes",
+        "6",
+        "--precisions",
+        "106",
+        "--repeat",
+        "1",
+        "--pause",
+        "0",
+        *options,
+    )
+    rows = content["results"]
+    assert {row["n"] for row in rows} == {6}
+    own = [row for row in rows if row["contestant"] in ("lu_factor", "mp_mm")]
+    assert all(row["reason"] is None and row["ratio"] == 1 for row in own)
+    assert all(row["quality"]["bits"] is None or row["quality"]["bits"] > 60 for row in own)

@@ -6,6 +6,7 @@ import pytest
 import exactla as xl
 from exactla import registry
 from exactla.backend import Lifting
+from exactla.core import dixon
 from exactla.core.dixon import InverseMatrix, NotFound, find_lifting
 from exactla.core.elimination import echelon
 from exactla.core.expansion import HostExpansion
@@ -87,3 +88,20 @@ def test_right_sides_are_solved_in_groups(rng, monkeypatch):
 def test_singular_matrices_have_no_lifting(backend):
     with pytest.raises(NotFound):
         find_lifting(registry.load(backend), np.ones((50, 50), np.int64))
+
+
+def test_groups_of_right_hand_sides_have_one_denominator(rng, monkeypatch):
+    """The first finds it alone; a later one may have more of it, or less."""
+    a = rng.integers(-99, 100, (16, 16))
+    a[0] *= 6
+    b = rng.integers(-99, 100, (16, 9))
+    b[:, :2] = a @ rng.integers(-3, 4, (16, 2))
+    inverse = InverseMatrix(a, find_lifting(registry.load("numpy"), a))
+    expected = inverse.solve(b)
+    monkeypatch.setattr(dixon, "DIGIT_BYTES", 2 * 16 * inverse.rough_bound // 4)
+    again = InverseMatrix(a, inverse.lifting)
+    assert list(again._groups(9)) == [slice(0, 1), slice(1, 5), slice(5, 9)]
+    found = again.solve(b)
+    assert found[1] == expected[1]
+    assert (found[0] == expected[0]).all()
+    assert list(again._groups(9)) == [slice(0, 4), slice(4, 8), slice(8, 9)]

@@ -90,6 +90,9 @@ class MemoryPointer:
     def copy_from_host_async(self, address: ctypes.c_void_p, size: int) -> None:
         ctypes.memmove(self.ptr, address, size)
 
+    def copy_from_device_async(self, source: "MemoryPointer", size: int) -> None:
+        ctypes.memmove(self.ptr, source.ptr, size)
+
     def copy_to_host_async(self, address: ctypes.c_void_p, size: int) -> None:
         ctypes.memmove(address, self.ptr, size)
 

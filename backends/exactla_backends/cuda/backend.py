@@ -35,7 +35,7 @@ DOUBTFUL_SHARE = 256
 
 
 class CudaBackend(DeviceBackend):
-    """See `exactla.backend.Backend`. Kernels of `elements.cu` take the place of general ones where they apply."""
+    """See `exactla.backend.Backend`. Kernels of `elements.py` take the place of general ones where they apply."""
 
     settled_bits = 32 * elements.MOST_LIMBS - 1
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from math import prod
 from typing import Any
 
 import cupy
@@ -81,6 +82,23 @@ class CudaDevice:
             memory.copy_to_host_async(ctypes.c_void_p(found.ctypes.data), found.nbytes)
             cupy.cuda.get_current_stream().synchronize()
         return found
+
+    def download_pinned(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> HostArray:
+        """As `download`, to memory of CuPy's pool of page-locked memory: many times faster where much is downloaded."""
+        count = prod(shape)
+        if not count:
+            return np.empty(shape, dtype)
+        pinned = cupy.cuda.alloc_pinned_memory(count * dtype.itemsize)
+        octets: Any = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(pinned.ptr)
+        octets.memory = pinned  # which lives as long as the array does
+        found = np.frombuffer(octets, dtype, count).reshape(shape)
+        memory.copy_to_host_async(ctypes.c_void_p(found.ctypes.data), found.nbytes)
+        cupy.cuda.get_current_stream().synchronize()
+        return found
+
+    def copy(self, source: Memory, target: Memory, size: int) -> None:
+        """Copy bytes from one memory to another, in the order of the stream."""
+        target.copy_from_device_async(source, size)
 
     def download_cells(self, memory: Memory, first: int, count: int) -> list[int]:
         """Up to PINNED_CELLS of the 32-bit integers in a memory: as `download`."""

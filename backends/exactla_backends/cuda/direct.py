@@ -23,8 +23,8 @@ from exactla.results import Rounding
 from exactla_backends.cuda import driver, elements
 from exactla_backends.cuda.cells import CELL, CellPool, Cells
 from exactla_backends.cuda.device import CudaDevice
-from exactla_backends.cuda.matrix.hopper import Planes
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
+from exactla_backends.cuda.matrix.task import Planes
 from exactla_backends.device.constants import Constants
 from exactla_backends.device.planes import COLUMNS, DEPTH, Encodings, padded
 from exactla_backends.kernels import tables

@@ -1,4 +1,4 @@
-"""Launches of the kernels in `elements.cu`: their tables by value, their grids, and when they apply.
+"""Launches of the kernels in `kernels`: their tables by value, their grids, and when they apply.
 
 Each function makes a `Launch` that does what it says when it is run; its first argument is a structure of 64-bit words,
 whose addresses may be changed for the next run.
@@ -35,6 +35,7 @@ SETTLING_BLOCKS = 1024
 """Blocks of four warps, each of which takes doubtful results in turn."""
 
 _GRID = 65535
+_KERNELS = Path(__file__).with_name("kernels")
 
 
 Source = tuple[str, str, tuple[str, ...]]
@@ -242,39 +243,40 @@ def _job(*words: int) -> ctypes.Array[ctypes.c_int64]:
 
 @cache
 def _scan_source(format: Format, rows_first: bool) -> Source:
-    return _source("xl_cuda_scan", format, TASK=0, LANES=1, ROWS_FIRST=int(rows_first))
+    return _source("scan", format, LANES=1, ROWS_FIRST=int(rows_first))
 
 
 @cache
 def _residues_source(format: Format, limbs: int, rows_first: bool, lanes: int) -> Source:
-    return _source("xl_cuda_residues8", format, TASK=1, LANES=lanes, LIMBS=limbs, ROWS_FIRST=int(rows_first))
+    return _source("residues8", format, LANES=lanes, LIMBS=limbs, ROWS_FIRST=int(rows_first))
 
 
 @cache
 def _exponents_source(format: Format, rows_first: bool) -> Source:
-    return _source("xl_cuda_exponents", format, TASK=5, LANES=1, ROWS_FIRST=int(rows_first))
+    return _source("exponents", format, LANES=1, ROWS_FIRST=int(rows_first))
 
 
 @cache
 def _count_source(format: Format, rows_first: bool) -> Source:
-    return _source("xl_cuda_count_dropped", format, TASK=3, LANES=1, ROWS_FIRST=int(rows_first))
+    return _source("count_dropped", format, LANES=1, ROWS_FIRST=int(rows_first))
 
 
 @cache
 def _round_source(format: FloatFormat, limbs: int, pairs: int, certified: bool) -> Source:
     sizes = {"LIMBS": limbs, "PAIRS": pairs, "WIDE": int(format.bits > 32)}
-    return _source("xl_cuda_round8", format, TASK=2, LANES=1, CERTIFIED=int(certified), **sizes)
+    return _source("round8", format, LANES=1, CERTIFIED=int(certified), **sizes)
 
 
 @cache
 def _settle_source(left: FloatFormat, right: FloatFormat, format: FloatFormat, limbs: int) -> Source:
-    text, kernel, options = _source("xl_cuda_settle", format, TASK=4, LANES=1, LIMBS=limbs, WIDE=int(format.bits > 32))
+    text, kernel, options = _source("settle", format, LANES=1, LIMBS=limbs, WIDE=int(format.bits > 32))
     return text, kernel, (*options, _fields(left, "LEFT_FORMAT"), _fields(right, "RIGHT_FORMAT"))
 
 
 def _source(kernel: str, format: Format, **constants: int) -> Source:
-    text = flattened(Path(__file__).with_name("elements.cu"))
-    return text, kernel, (*(f"-DXL_{name}={value}" for name, value in constants.items()), _fields(format))
+    """A kernel, compiled for a format and for constants that its file names."""
+    text = flattened(_KERNELS / f"{kernel}.cu")
+    return text, f"xl_cuda_{kernel}", (*(f"-DXL_{name}={value}" for name, value in constants.items()), _fields(format))
 
 
 def _fields(format: Format, name: str = "FORMAT") -> str:

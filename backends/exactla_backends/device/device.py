@@ -32,11 +32,13 @@ class Device(Protocol):
     Work is done in the order in which it is given, and nothing but `download` waits for it.
     """
 
-    lanes: int
-    """Entries for each work item, XL_LANES: 1 or 4."""
+    @property
+    def lanes(self) -> int:
+        """Entries for each work item of the current place, XL_LANES: 1, 4 or 16."""
 
-    fixed_limbs: int
-    """Kernels for integers of up to so many limbs are compiled for each number of limbs, others for many at once."""
+    @property
+    def fixed_limbs(self) -> int:
+        """Kernels for integers of up to so many limbs are compiled for each number, others for many at once."""
 
     def scope(self, like: Source) -> AbstractContextManager[None]:
         """Make the queue or stream that the caller's array is used in the current place."""

@@ -7,8 +7,8 @@
 #include "xl_round.h"
 #include "xl_special.h"
 
-/* Residues of results [pairs, moduli, rows, padded columns], and their crt table. XL_MAX_GROUPS are its groups at most,
- * and with XL_FIXED exactly; then XL_FIXED is the number of moduli. */
+/* Residues of results [pairs, moduli, rows, padded columns], and their crt table. XL_MAX_GROUPS are its groups at most;
+ * with XL_FIXED they are XL_FIXED_GROUPS, and XL_FIXED is the number of moduli. */
 #define XL_PAIRS 0
 #define XL_RESULT_ROWS 1
 #define XL_COLUMNS 2
@@ -21,7 +21,7 @@
 
 #ifdef XL_FIXED
 #define XL_MODULI_COUNT(moduli) XL_FIXED
-#define XL_GROUP_COUNT(groups) XL_MAX_GROUPS
+#define XL_GROUP_COUNT(groups) XL_FIXED_GROUPS
 #else
 #define XL_MODULI_COUNT(moduli) ((int32_t)(moduli))
 #define XL_GROUP_COUNT(groups) ((int32_t)(groups))

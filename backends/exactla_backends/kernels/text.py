@@ -22,7 +22,7 @@ def kernel_text(kernel: str) -> str:
 
 
 def flattened(path: Path) -> str:
-    """A file with headers in place of their mentions."""
+    """A file with headers, of its own folder or of this one, in place of their mentions."""
     seen: set[str] = set()
 
     def expanded(text: str) -> str:
@@ -34,6 +34,7 @@ def flattened(path: Path) -> str:
         if name in seen and not name.startswith("xl_lanes_"):
             return ""
         seen.add(name)
-        return expanded((_FOLDER / name).read_text(encoding="utf-8"))
+        beside = path.with_name(name)
+        return expanded((beside if beside.exists() else _FOLDER / name).read_text(encoding="utf-8"))
 
     return expanded(path.read_text(encoding="utf-8"))

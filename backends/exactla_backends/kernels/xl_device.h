@@ -2,7 +2,7 @@
  *
  * A work item takes XL_LANES entries that follow each other along axis 0 of the grid; along the axes 1 and 2 it steps
  * by the size of the grid. Arrays of constants are those of `tables.py`; descriptions are arrays of 64-bit integers,
- * in the order below. XL_MAX_LIMBS are the limbs of the largest integers, and with XL_FIXED of all of them.
+ * in the order below. XL_MAX_LIMBS are the limbs of the largest integers; with XL_FIXED all have XL_FIXED_LIMBS.
  */
 #ifndef XL_DEVICE_H
 #define XL_DEVICE_H
@@ -34,7 +34,7 @@
     for (int64_t i = XL_GLOBAL_INDEX(axis); i < (count); i += XL_GLOBAL_SIZE(axis))
 
 #ifdef XL_FIXED
-#define XL_COUNT(limbs) XL_MAX_LIMBS
+#define XL_COUNT(limbs) XL_FIXED_LIMBS
 #else
 #define XL_COUNT(limbs) ((int32_t)(limbs))
 #endif
@@ -69,6 +69,8 @@ XL_FUNCTION void xl_device_store_octets(XL_GLOBAL int8_t *to, const int8_t value
 #if XL_LANES == 4
     *(XL_GLOBAL uint32_t *)to = (uint32_t)(uint8_t)values[0] | (uint32_t)(uint8_t)values[1] << 8 |
                                 (uint32_t)(uint8_t)values[2] << 16 | (uint32_t)(uint8_t)values[3] << 24;
+#elif XL_LANES == 16
+    vstore16(vload16(0, values), 0, to);
 #else
     XL_EACH_LANE(w)
         to[w] = values[w];
@@ -82,6 +84,8 @@ XL_FUNCTION void xl_device_load_octets(int8_t values[XL_LANES], XL_GLOBAL const 
     const uint32_t word = *(XL_GLOBAL const uint32_t *)from;
     XL_EACH_LANE(w)
         values[w] = (int8_t)(word >> 8 * w & 255);
+#elif XL_LANES == 16
+    vstore16(vload16(0, from), 0, values);
 #else
     XL_EACH_LANE(w)
         values[w] = from[w];

@@ -2,6 +2,8 @@
 #ifndef XL_LANES_COMMON_H
 #define XL_LANES_COMMON_H
 
+#ifndef XL_OWN_RESIDUES
+
 /* Requires: values < 2**16, congruent to an integer plus `offset`.
  * Ensures: residues congruent to the integers, in [-offset, modulus - offset). */
 XL_STAGE void xl_centre8(int8_t *XL_RESTRICT residues, const uint16_t *XL_RESTRICT values, uint16_t modulus,
@@ -17,21 +19,6 @@ XL_FUNCTION void xl_fold8(int8_t residues[XL_LANES], const int32_t sums[XL_LANES
     uint16_t folded[XL_LANES] XL_ALIGNED;
     xl_dot_fold(folded, sums, constants[2], (uint32_t)constants[3], constants[4]);
     xl_centre8(residues, folded, (uint16_t)constants[0], (uint16_t)constants[1], (uint16_t)constants[5]);
-}
-
-/* Requires: values in two's complement; negative[w] all ones for negative ones, else 0 (values of 64 bits that are not
- * negative are allowed).
- * Ensures: limbs of floor(value * 2**shift) modulo 2**(32 count). */
-XL_STAGE void xl_limbs_place(uint32_t *XL_RESTRICT limbs, int32_t count, const uint64_t *XL_RESTRICT values,
-                             const uint64_t *XL_RESTRICT negative, const int64_t *XL_RESTRICT shift) {
-    for (int32_t j = 0; j < count; ++j)
-        XL_EACH_LANE(w) {
-            const int64_t up = shift[w] - 32 * j;
-            const uint64_t left = up < 32 ? values[w] << (up & 31) : 0;
-            /* the bits above the word are copies of the sign */
-            const uint64_t right = up > -64 ? (values[w] ^ negative[w]) >> (-up & 63) : 0;
-            limbs[j * XL_LANES + w] = (uint32_t)(up >= 0 ? left : right ^ negative[w]);
-        }
 }
 
 /* Requires: as xl_weigh8, for one modulus.
@@ -54,6 +41,23 @@ XL_FUNCTION void xl_weigh8(uint32_t *packed, int8_t residues[4][XL_LANES], XL_GL
     XL_EACH_LANE(w)
         packed[w] = (uint32_t)weighed[0][w] | (uint32_t)weighed[1][w] << 8 | (uint32_t)weighed[2][w] << 16 |
                     (uint32_t)weighed[3][w] << 24;
+}
+
+#endif
+
+/* Requires: values in two's complement; negative[w] all ones for negative ones, else 0 (values of 64 bits that are not
+ * negative are allowed).
+ * Ensures: limbs of floor(value * 2**shift) modulo 2**(32 count). */
+XL_STAGE void xl_limbs_place(uint32_t *XL_RESTRICT limbs, int32_t count, const uint64_t *XL_RESTRICT values,
+                             const uint64_t *XL_RESTRICT negative, const int64_t *XL_RESTRICT shift) {
+    for (int32_t j = 0; j < count; ++j)
+        XL_EACH_LANE(w) {
+            const int64_t up = shift[w] - 32 * j;
+            const uint64_t left = up < 32 ? values[w] << (up & 31) : 0;
+            /* the bits above the word are copies of the sign */
+            const uint64_t right = up > -64 ? (values[w] ^ negative[w]) >> (-up & 63) : 0;
+            limbs[j * XL_LANES + w] = (uint32_t)(up >= 0 ? left : right ^ negative[w]);
+        }
 }
 
 /* Ensures: to[k] = from[k] for k < count, and 0 for the `behind` entries from there on. */

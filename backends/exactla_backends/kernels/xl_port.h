@@ -18,7 +18,11 @@ typedef long int64_t;
 typedef ulong uint64_t;
 #define XL_FUNCTION static inline
 #define XL_RESTRICT restrict
+#if XL_LANES == 16 || XL_PAIRS /* in vectors: looking for others takes compilers several times longer */
+#define XL_KERNEL __attribute__((vec_type_hint(int16))) __kernel void
+#else
 #define XL_KERNEL __kernel void
+#endif
 #define XL_GLOBAL __global
 #define XL_GLOBAL_INDEX(axis) ((int64_t)get_global_id(axis))
 #define XL_GLOBAL_SIZE(axis) ((int64_t)get_global_size(axis))
@@ -88,6 +92,18 @@ typedef unsigned long long uint64_t;
 #endif
 #ifndef XL_ALIGNED
 #define XL_ALIGNED
+#endif
+
+/* With XL_FIXED, kernels are for so many moduli, and for integers of XL_FIXED_LIMBS limbs. In SPIR-V, with
+ * XL_SPECIALISED, those numbers are filled in where a module is loaded. */
+#ifdef XL_SPECIALISED
+int __attribute__((overloadable)) __spirv_SpecConstant(int number, int otherwise);
+#define XL_FIXED_LIMBS __spirv_SpecConstant(0, 1)
+#define XL_FIXED_GROUPS __spirv_SpecConstant(1, 1)
+#define XL_FIXED __spirv_SpecConstant(2, 1)
+#else
+#define XL_FIXED_LIMBS XL_MAX_LIMBS
+#define XL_FIXED_GROUPS XL_MAX_GROUPS
 #endif
 
 /* Before loops whose bounds are constants where XL_FIXED is defined: then nothing indexes a work item's arrays at run
@@ -175,7 +191,9 @@ XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
 
 #include "xl_reduce.h"
 
-#if XL_LANES != 64 || !defined(__GNUC__)
+#if XL_LANES == 16 && defined(__OPENCL_C_VERSION__)
+#include "xl_lanes_opencl.h"
+#elif XL_LANES != 64 || !defined(__GNUC__)
 #include "xl_lanes_plain.h"
 #elif defined(__AVX512VNNI__) && defined(__AVX512BW__)
 #include "xl_lanes_avx512.h"

@@ -1,4 +1,4 @@
-"""The backend for SYCL devices through dpctl: the kernels as OpenCL C, on the queue of the caller's array."""
+"""The backend for SYCL devices through dpctl: the kernels as OpenCL C or SPIR-V, on the queue of the caller's array."""
 
 import importlib.util
 

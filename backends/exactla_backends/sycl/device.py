@@ -6,31 +6,39 @@ import importlib.util
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import dpctl
 import dpctl.memory
-import dpctl.program
 import dpctl.utils
 import numpy as np
 
 from exactla.libraries.base import Source
 from exactla_backends.device.device import HostArray, Layout, Memory
 from exactla_backends.host_memory import HostMemory
+from exactla_backends.kernels.modules import FIXED_LIMBS, LANES
 from exactla_backends.kernels.text import kernel_text
+from exactla_backends.sycl import programs
+from exactla_backends.sycl.runtime import devices
 
 _queue: ContextVar[Any] = ContextVar("exactla_sycl_queue", default=None)
 ALIGNMENT = 64
 UNFINISHED = 1 << 30
 """Bytes that may be taken while launches that hold memory have not ended."""
 
-_STANDARD = "-cl-std=CL3.0"
+VECTOR_LANES = 16
+"""Entries for a work item where its kernels are written in vectors."""
 
 
 @cache
 def _default_queue() -> Any:
-    return dpctl.SyclQueue("opencl")
+    return dpctl.SyclQueue(max(devices(), key=_preference))
+
+
+def _preference(device: Any) -> tuple[bool, bool]:
+    """GPUs before others, and OpenCL, which takes source, before Level Zero."""
+    return bool(device.is_gpu), device.backend == dpctl.backend_type.opencl
 
 
 @cache
@@ -40,28 +48,6 @@ def _tensors() -> Any:
     return importlib.import_module("dpnp.tensor" if found is None else "dpctl.tensor")
 
 
-@lru_cache(maxsize=1024)
-def compiled(queue: Any, text: str, options: str) -> Any:
-    """A program for the device of a queue."""
-    return dpctl.program.create_program_from_source(queue, text, options)
-
-
-_DOT_PRODUCTS = """
-#ifndef __opencl_c_integer_dot_product_input_4x8bit_packed
-#error "no products of packed bytes"
-#endif
-"""
-
-
-@lru_cache(maxsize=64)
-def _dot_products(queue: Any) -> dict[str, int]:
-    try:
-        compiled(queue, _DOT_PRODUCTS, _STANDARD)
-    except dpctl.program.SyclProgramCompilationError:
-        return {}
-    return {"XL_DOT_PRODUCTS": 1}
-
-
 class SyclMemory(dpctl.memory.MemoryUSMDevice):  # type: ignore[misc]
     """USM of a device. As a class of Python's it can be referred to weakly, so that its life can be watched."""
 
@@ -69,11 +55,16 @@ class SyclMemory(dpctl.memory.MemoryUSMDevice):  # type: ignore[misc]
 class SyclDevice:
     """See `exactla_backends.device.device.Device`. The place is a queue."""
 
-    lanes = 4
-    fixed_limbs = 12
-
     def __init__(self) -> None:
         self._taken = 0
+
+    @property
+    def lanes(self) -> int:
+        return VECTOR_LANES if self.has_vectors() else LANES
+
+    @property
+    def fixed_limbs(self) -> int:
+        return 0 if self.has_vectors() else FIXED_LIMBS
 
     @contextmanager
     def scope(self, like: Source) -> Iterator[None]:
@@ -130,21 +121,20 @@ class SyclDevice:
     def launch(
         self, kernel: str, constants: Mapping[str, int], grid: tuple[int, int, int], arguments: Sequence[Memory | int]
     ) -> None:
-        self.run(kernel_text(kernel), f"xl_kernel_{kernel}", constants, grid, None, arguments)
+        group = (1, 1, 1) if self.has_vectors() else None  # which compilers then leave as they are
+        self.run(kernel, kernel_text(kernel), constants, grid, group, arguments)
 
     def run(
         self,
-        text: str,
         kernel: str,
+        text: str,
         constants: Mapping[str, int],
         grid: Sequence[int],
         group: Sequence[int] | None,
         arguments: Sequence[Memory | int],
     ) -> None:
         """Launch a kernel of any text, in groups of a given size, after all that was launched before."""
-        macros = sorted((self._dot_products() | dict(constants)).items())
-        options = " ".join([_STANDARD, *(f"-D{name}={value}" for name, value in macros)])
-        found = compiled(self.queue, text, options).get_sycl_kernel(kernel)
+        found = programs.kernel(self.queue, kernel, text, self._dot_products() | dict(constants))
         passed = [ctypes.c_int64(x) if isinstance(x, int) else x for x in arguments]
         order = self._order()
         lengths, sizes = list(grid[::-1]), None if group is None else list(group[::-1])
@@ -158,9 +148,17 @@ class SyclDevice:
         """Whether the current queue is that of a CPU."""
         return bool(self.queue.sycl_device.is_cpu)
 
+    def largest_group(self) -> int:
+        """The largest number of work items that work together."""
+        return int(self.queue.sycl_device.max_work_group_size)
+
+    def has_vectors(self) -> bool:
+        """Whether kernels are written in vectors that a CPU has instructions for, which SPIR-V has no types for."""
+        return self.is_cpu() and not programs.needs_spirv(self.queue)
+
     def _dot_products(self) -> dict[str, int]:
         """Macros for sums of four products of bytes, which a CPU has in functions and not in instructions."""
-        return {} if self.is_cpu() else _dot_products(self.queue)
+        return {"XL_DOT_PRODUCTS": 1} if not self.has_vectors() and programs.has_dot_products(self.queue) else {}
 
     def _order(self) -> Any:
         """The work that dpctl and its libraries have given to the queue, and that more is to come after."""

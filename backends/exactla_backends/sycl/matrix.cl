@@ -1,65 +1,55 @@
 /* Products of residue planes for any device, each reduced by its modulus where it is made.
  *
- * A work item makes XL_TILE_ROWS rows of XL_WIDTH results. The left operand is read by rows, the same word in all work
- * items of a group; the right one is packed, so that neighbouring results read neighbouring words.
+ * A work item makes a tile of XL_TILE_ROWS rows and XL_TILE_COLUMNS vectors of XL_WIDTH results. The left operand is
+ * read by rows; the right one is packed into panels of XL_PANEL columns, whose words lie one behind the other.
  *
- * With XL_PAIRS, for CPUs, a word has two residues, of 16 bits each, and products are made for vectors of columns: their
- * compilers have an instruction for sums of two such products. Without, for GPUs, a word has four residues. Those of the
- * left operand become unsigned by adding 128, and the sums of the right one, times 128, are taken off again.
+ * With XL_PAIRS, for CPUs, a word has two residues, of 16 bits each, and products are made for vectors of columns, by
+ * sums of pairs. Without, for GPUs, a word has four residues. Those of the left operand become unsigned by adding 128,
+ * and the sums of the right one, times 128, are taken off again.
  */
 #include "xl_port.h"
+#if XL_PAIRS
+#include "xl_lanes_pairs.h"
+#endif
 
 #define XL_CONSTANTS 8 /* of a modulus: itself, floor(2**32 / m), 2**31 mod m, 2**16 mod m, 2**8 mod m */
 
+/* XL_STEP: words whose products are summed before a reduction, which keeps sums below 2**31. */
 #if XL_PAIRS
 
-#define XL_WIDTH 8
-#define XL_LARGEST_STEP (XL_DIGITS ? 16384 : 32768) /* words whose products have sums below 2**31 */
-typedef int8 xl_sums;
-typedef uint8 xl_values;
-typedef short16 xl_right;
-
-XL_FUNCTION xl_right xl_load_right(XL_GLOBAL const uint32_t *from) {
-    return as_short16(vload8(0, from));
-}
-
-XL_FUNCTION xl_sums xl_multiply_add(uint32_t left, xl_right right, xl_sums sums) {
-    const int16 products = convert_int16(as_short16((uint8)(left))) * convert_int16(right);
-    return sums + products.even + products.odd;
-}
-
+#define XL_RESIDUES 2
+#define XL_WIDTH 16
+#define XL_STEP 512
+typedef int16 xl_sums;
+typedef uint16 xl_values;
+typedef uint16 xl_right;
+#define xl_load_right(from) vload16(0, from)
+#define xl_multiply_add(left, right, sums) xl_add_pairs((uint16)(left), right, sums)
 #define xl_bias(right, sums) (sums)
-#define xl_to_sums as_int8
-#define xl_to_values as_uint8
+#define xl_to_sums as_int16
+#define xl_to_values as_uint16
+#define xl_load(from) convert_int16(vload16(0, from))
 #if XL_DIGITS
-#define xl_store(values, to) vstore8(convert_short8(values), 0, to)
-#define xl_load(from) convert_int8(vload8(0, from))
+#define xl_store(values, to) vstore16(convert_short16(values), 0, to)
 #else
-#define xl_store(values, to) vstore8(convert_char8(values), 0, to)
-#define xl_load(from) convert_int8(vload8(0, from))
+#define xl_store(values, to) vstore16(convert_char16(values), 0, to)
 #endif
 
 #else
 
+#define XL_RESIDUES 4
 #define XL_WIDTH 1
-#define XL_LARGEST_STEP (XL_DIGITS ? 8192 : 16384)
+#define XL_STEP (XL_DIGITS ? 8192 : 16384)
 typedef int32_t xl_sums;
 typedef uint32_t xl_values;
 typedef uint32_t xl_right;
-
-XL_FUNCTION xl_right xl_load_right(XL_GLOBAL const uint32_t *from) {
-    return *from;
-}
-
-XL_FUNCTION xl_sums xl_multiply_add(uint32_t left, xl_right right, xl_sums sums) {
-    return xl_dot4(left ^ 0x80808080u, right, sums);
-}
-
+#define xl_load_right(from) (*(from))
+#define xl_multiply_add(left, right, sums) xl_dot4((left) ^ 0x80808080u, right, sums)
 #define xl_bias(right, sums) xl_dot4(0x80808080u, right, sums)
 #define xl_to_sums as_int
 #define xl_to_values as_uint
-#define xl_store(values, to) (*(to) = (xl_result)(values))
 #define xl_load(from) ((xl_sums)*(from))
+#define xl_store(values, to) (*(to) = (xl_result)(values))
 
 #endif
 
@@ -69,32 +59,79 @@ typedef int16_t xl_result;
 typedef int8_t xl_result;
 #endif
 
-/* Ensures: eight words of the residues there. */
-XL_FUNCTION uint8 xl_words(XL_GLOBAL const char *from) {
+typedef XL_GLOBAL const char *xl_residues;
+
+/* Rows of the left operand, and where they are read from: `step` words of each, widened to pairs, or the rows as they
+ * lie. */
 #if XL_PAIRS
-    return as_uint8(convert_short16(vload16(0, from)));
+typedef struct {
+    uint32_t words[(1 + XL_DIGITS) * XL_TILE_ROWS * XL_STEP];
+} xl_left;
+#define xl_left_word(left, digit, i, k) (left).words[((digit) * XL_TILE_ROWS + (i)) * XL_STEP + (k)]
 #else
-    return vload8(0, (XL_GLOBAL const uint *)from);
+typedef struct {
+    XL_GLOBAL const uint32_t *rows[(1 + XL_DIGITS) * XL_TILE_ROWS];
+} xl_left;
+#define xl_left_word(left, digit, i, k) (left).rows[(digit) * XL_TILE_ROWS + (i)][k]
+#endif
+
+/* Requires: a multiple of 16 residues in each row.
+ * Ensures: the words from each of the rows' places on can be read. */
+XL_FUNCTION void xl_read_left(xl_left *left, xl_residues from, const int64_t places[XL_TILE_ROWS], int64_t digit,
+                              int64_t words) {
+#pragma unroll
+    for (int32_t d = 0; d < 1 + XL_DIGITS; ++d)
+#pragma unroll
+        for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
+            xl_residues row = from + d * digit + places[i];
+#if XL_PAIRS
+            for (int64_t k = 0; k < words; k += 8)
+                vstore8(as_uint8(convert_short16(vload16(0, row + 2 * k))), 0, &xl_left_word(*left, d, i, k));
+#else
+            left->rows[d * XL_TILE_ROWS + i] = (XL_GLOBAL const uint32_t *)row;
+            (void)words;
+#endif
+        }
+}
+
+/* Requires: at least 16 / XL_RESIDUES words follow.
+ * Ensures: words of the residues there, of XL_WIDTH rows `depth` apart, at to[word][row]; 0 for rows from `rows` on. */
+XL_FUNCTION void xl_transpose(XL_GLOBAL uint32_t *to, xl_residues from, int64_t depth, int64_t rows) {
+#if XL_PAIRS
+    uint8 w[16];
+#pragma unroll
+    for (int32_t i = 0; i < 16; ++i)
+        w[i] = i < rows ? as_uint8(convert_short16(vload16(0, from + i * depth))) : (uint8)(0);
+#define XL_COLUMN(j)                                                                                                   \
+    vstore16((uint16)(w[0].s##j, w[1].s##j, w[2].s##j, w[3].s##j, w[4].s##j, w[5].s##j, w[6].s##j, w[7].s##j,          \
+                      w[8].s##j, w[9].s##j, w[10].s##j, w[11].s##j, w[12].s##j, w[13].s##j, w[14].s##j, w[15].s##j),   \
+             0, to + j * XL_PANEL)
+    XL_COLUMN(0);
+    XL_COLUMN(1);
+    XL_COLUMN(2);
+    XL_COLUMN(3);
+    XL_COLUMN(4);
+    XL_COLUMN(5);
+    XL_COLUMN(6);
+    XL_COLUMN(7);
+#else
+    const uint4 words = rows > 0 ? as_uint4(vload16(0, from)) : (uint4)(0);
+    to[0] = words.s0;
+    to[XL_PANEL] = words.s1;
+    to[2 * XL_PANEL] = words.s2;
+    to[3 * XL_PANEL] = words.s3;
+    (void)depth;
 #endif
 }
 
-/* Residues [planes, rows, depth] as words [planes, rows, words]. A work item takes eight of them. */
-XL_KERNEL xl_kernel_pack_left(XL_GLOBAL const char *from, int64_t depth, int64_t words, int64_t rows,
-                              XL_GLOBAL uint32_t *to) {
-    const int64_t word = XL_GLOBAL_INDEX(0) * 8, row = XL_GLOBAL_INDEX(2) * rows + XL_GLOBAL_INDEX(1);
-    vstore8(xl_words(from + row * depth + word * (depth / words)), 0, to + row * words + word);
-}
-
-/* The same as words [planes, words, rows], the rows padded with zeros. */
-XL_KERNEL xl_kernel_pack_right(XL_GLOBAL const char *from, int64_t depth, int64_t words, int64_t rows,
-                               int64_t padded_rows, XL_GLOBAL uint32_t *to) {
-    const int64_t row = XL_GLOBAL_INDEX(0), word = XL_GLOBAL_INDEX(1) * 8, plane = XL_GLOBAL_INDEX(2);
-    uint32_t found[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-    if (row < rows)
-        vstore8(xl_words(from + (plane * rows + row) * depth + word * (depth / words)), 0, found);
-#pragma unroll
-    for (int32_t i = 0; i < 8; ++i)
-        to[(plane * words + word + i) * padded_rows + row] = found[i];
+/* Residues [planes, rows, depth] as words [planes, panels, words, XL_PANEL], the rows padded with zeros. A work item
+ * takes 16 residues of XL_WIDTH rows. */
+XL_KERNEL xl_kernel_pack_right(xl_residues from, int64_t depth, int64_t rows, int64_t padded_rows,
+                               XL_GLOBAL uint32_t *to) {
+    const int64_t row = XL_GLOBAL_INDEX(0) * XL_WIDTH, first = XL_GLOBAL_INDEX(1) * 16, plane = XL_GLOBAL_INDEX(2);
+    const int64_t words = depth / XL_RESIDUES, panel = row / XL_PANEL * XL_PANEL;
+    xl_transpose(to + (plane * padded_rows + panel) * words + first / XL_RESIDUES * XL_PANEL + row % XL_PANEL,
+                 from + (plane * rows + row) * depth + first, depth, rows - row);
 }
 
 /* Requires: the constants c of a modulus m.
@@ -115,84 +152,123 @@ XL_FUNCTION xl_values xl_added(xl_values totals, xl_values found, int64_t negati
     return xl_reduce(totals + (negative ? c[0] - found : found), c);
 }
 
-/* Adds the sums over `words` words to the totals. Rows of the left operand begin at rows[i], and its low digits
- * `left_digit` further on; words of the right one are `columns` apart. */
-XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS], XL_GLOBAL const uint32_t *left,
-                             const int64_t rows[XL_TILE_ROWS], int64_t left_digit, XL_GLOBAL const uint32_t *right,
-                             int64_t right_digit, int64_t columns, int64_t words, int64_t negative,
+/* Adds the sums over `words` words to the totals. The low digits of the right operand are `right_digit` further on. */
+XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS], const xl_left *left,
+                             XL_GLOBAL const uint32_t *right, int64_t right_digit, int64_t words, int64_t negative,
                              XL_GLOBAL const uint32_t *c) {
 #if XL_DIGITS
-    xl_sums high[XL_TILE_ROWS], middle[XL_TILE_ROWS], low[XL_TILE_ROWS], high_bias = 0, low_bias = 0;
+    xl_sums high[XL_TILE_ROWS][XL_TILE_COLUMNS], middle[XL_TILE_ROWS][XL_TILE_COLUMNS];
+    xl_sums low[XL_TILE_ROWS][XL_TILE_COLUMNS], high_bias[XL_TILE_COLUMNS], low_bias[XL_TILE_COLUMNS];
+    xl_right b_high[XL_TILE_COLUMNS], b_low[XL_TILE_COLUMNS];
 #pragma unroll
-    for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
-        high[i] = middle[i] = low[i] = 0;
+    for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
+        high_bias[j] = low_bias[j] = 0;
+#pragma unroll
+        for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
+            high[i][j] = middle[i][j] = low[i][j] = 0;
+    }
     for (int64_t k = 0; k < words; ++k) {
-        const xl_right b_high = xl_load_right(right + k * columns);
-        const xl_right b_low = xl_load_right(right + right_digit + k * columns);
-        high_bias = xl_bias(b_high, high_bias);
-        low_bias = xl_bias(b_low, low_bias);
+#pragma unroll
+        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
+            b_high[j] = xl_load_right(right + k * XL_PANEL + j * XL_WIDTH);
+            b_low[j] = xl_load_right(right + right_digit + k * XL_PANEL + j * XL_WIDTH);
+            high_bias[j] = xl_bias(b_high[j], high_bias[j]);
+            low_bias[j] = xl_bias(b_low[j], low_bias[j]);
+        }
 #pragma unroll
         for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
-            const uint32_t a_high = left[rows[i] + k], a_low = left[rows[i] + left_digit + k];
-            high[i] = xl_multiply_add(a_high, b_high, high[i]);
-            middle[i] = xl_multiply_add(a_low, b_high, xl_multiply_add(a_high, b_low, middle[i]));
-            low[i] = xl_multiply_add(a_low, b_low, low[i]);
+            const uint32_t a_high = xl_left_word(*left, 0, i, k), a_low = xl_left_word(*left, 1, i, k);
+#pragma unroll
+            for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
+                high[i][j] = xl_multiply_add(a_high, b_high[j], high[i][j]);
+                middle[i][j] = xl_multiply_add(a_low, b_high[j], xl_multiply_add(a_high, b_low[j], middle[i][j]));
+                low[i][j] = xl_multiply_add(a_low, b_low[j], low[i][j]);
+            }
         }
     }
 #pragma unroll
-    for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
-        const xl_values h = xl_reduce(xl_residues_of(high[i] - high_bias, c) * c[3], c);
-        const xl_values m = xl_reduce(xl_residues_of(middle[i] - high_bias - low_bias, c) * c[4], c);
-        const xl_values found = xl_reduce(h + m + xl_residues_of(low[i] - low_bias, c), c);
-        totals[i] = xl_added(totals[i], found, negative, c);
-    }
+    for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
+#pragma unroll
+        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
+            const xl_values h = xl_reduce(xl_residues_of(high[i][j] - high_bias[j], c) * c[3], c);
+            const xl_values m = xl_reduce(xl_residues_of(middle[i][j] - high_bias[j] - low_bias[j], c) * c[4], c);
+            const xl_values found = xl_reduce(h + m + xl_residues_of(low[i][j] - low_bias[j], c), c);
+            totals[i][j] = xl_added(totals[i][j], found, negative, c);
+        }
 #else
-    xl_sums sums[XL_TILE_ROWS], bias = 0;
-    (void)left_digit;
+    xl_sums sums[XL_TILE_ROWS][XL_TILE_COLUMNS], bias[XL_TILE_COLUMNS];
+    xl_right b[XL_TILE_COLUMNS];
     (void)right_digit;
 #pragma unroll
-    for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
-        sums[i] = 0;
-    for (int64_t k = 0; k < words; ++k) {
-        const xl_right b = xl_load_right(right + k * columns);
-        bias = xl_bias(b, bias);
+    for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
+        bias[j] = 0;
 #pragma unroll
         for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
-            sums[i] = xl_multiply_add(left[rows[i] + k], b, sums[i]);
+            sums[i][j] = 0;
+    }
+    for (int64_t k = 0; k < words; ++k) {
+#pragma unroll
+        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
+            b[j] = xl_load_right(right + k * XL_PANEL + j * XL_WIDTH);
+            bias[j] = xl_bias(b[j], bias[j]);
+        }
+#pragma unroll
+        for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
+            const uint32_t a = xl_left_word(*left, 0, i, k);
+#pragma unroll
+            for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j)
+                sums[i][j] = xl_multiply_add(a, b[j], sums[i][j]);
+        }
     }
 #pragma unroll
     for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
-        totals[i] = xl_added(totals[i], xl_residues_of(sums[i] - bias, c), negative, c);
+#pragma unroll
+        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j)
+            totals[i][j] = xl_added(totals[i][j], xl_residues_of(sums[i][j] - bias[j], c), negative, c);
 #endif
 }
 
-/* Planes [pairs, moduli, rows, columns] of the product, or with `add` of the sum of it and what the planes hold; the
- * columns are padded. Axis 0 runs over columns, axis 1 over rows, axis 2 over pairs and moduli. The matrices of pair t
- * are places[t] and places[pairs + t]. */
-XL_KERNEL xl_kernel_multiply(XL_GLOBAL const uint32_t *left, XL_GLOBAL const uint32_t *right,
-                             XL_GLOBAL const int64_t *places, int64_t pairs, int64_t moduli, int64_t rows,
-                             int64_t columns, int64_t words, int64_t negative, int64_t add,
-                             XL_GLOBAL const uint32_t *constants, XL_GLOBAL xl_result *results) {
-    const int64_t column = XL_GLOBAL_INDEX(0) * XL_WIDTH, first = XL_GLOBAL_INDEX(1) * XL_TILE_ROWS;
+/* Planes [pairs, moduli, rows, columns] of the product, or with `add` of the sum of it and what the planes hold.
+ *
+ * Axis 1 - XL_PAIRS runs over tiles of rows, the other one of 0 and 1 over tiles of columns, axis 2 over pairs and
+ * moduli: with XL_PAIRS a panel stays in a cache while its rows pass. The left operand has rows of `depth` residues,
+ * the right one is padded to `right_columns`. The matrices of pair t are places[t] and places[pairs + t]. */
+XL_KERNEL xl_kernel_multiply(xl_residues left, XL_GLOBAL const uint32_t *right, XL_GLOBAL const int64_t *places,
+                             int64_t pairs, int64_t moduli, int64_t rows, int64_t columns, int64_t right_columns,
+                             int64_t depth, int64_t negative, int64_t add, XL_GLOBAL const uint32_t *constants,
+                             XL_GLOBAL xl_result *results) {
+    const int64_t column = XL_GLOBAL_INDEX(XL_PAIRS) * (XL_TILE_COLUMNS * XL_WIDTH);
+    const int64_t first = XL_GLOBAL_INDEX(1 - XL_PAIRS) * XL_TILE_ROWS;
     const int64_t pair = XL_GLOBAL_INDEX(2) / moduli, p = XL_GLOBAL_INDEX(2) % moduli;
-    const int64_t left_digit = rows * words, right_digit = columns * words;
+    const int64_t words = depth / XL_RESIDUES, left_digit = rows * depth, right_digit = words * right_columns;
     XL_GLOBAL const uint32_t *c = constants + p * XL_CONSTANTS;
-    XL_GLOBAL const uint32_t *a = left + (places[pair] * moduli + p) * (1 + XL_DIGITS) * left_digit;
-    XL_GLOBAL const uint32_t *b = right + (places[pairs + pair] * moduli + p) * (1 + XL_DIGITS) * right_digit + column;
+    xl_residues a = left + (places[pair] * moduli + p) * (1 + XL_DIGITS) * left_digit;
+    XL_GLOBAL const uint32_t *b = right + (places[pairs + pair] * moduli + p) * (1 + XL_DIGITS) * right_digit +
+                                  column / XL_PANEL * XL_PANEL * words + column % XL_PANEL;
     XL_GLOBAL xl_result *to = results + ((pair * moduli + p) * rows + first) * columns + column;
     const uint32_t offset = c[0] >> 1;
     int64_t from_rows[XL_TILE_ROWS];
-    xl_values totals[XL_TILE_ROWS];
+    xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS];
+    xl_left some;
 #pragma unroll
     for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
-        from_rows[i] = (first + i < rows ? first + i : rows - 1) * words;
-        totals[i] = add && first + i < rows ? xl_to_values(xl_load(to + i * columns) + (int32_t)c[0]) : 0;
+        from_rows[i] = (first + i < rows ? first + i : rows - 1) * depth;
+#pragma unroll
+        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
+            totals[i][j] = 0;
+            if (add && first + i < rows && column + j * XL_WIDTH < columns)
+                totals[i][j] = xl_to_values(xl_load(to + i * columns + j * XL_WIDTH) + (int32_t)c[0]);
+        }
     }
-    for (int64_t k = 0; k < words; k += XL_LARGEST_STEP)
-        xl_add_step(totals, a + k, from_rows, left_digit, b + k * columns, right_digit, columns,
-                    words - k < XL_LARGEST_STEP ? words - k : XL_LARGEST_STEP, negative, c);
+    for (int64_t k = 0; k < words; k += XL_STEP) {
+        const int64_t step = words - k < XL_STEP ? words - k : XL_STEP;
+        xl_read_left(&some, a + k * XL_RESIDUES, from_rows, left_digit, step);
+        xl_add_step(totals, &some, b + k * XL_PANEL, right_digit, step, negative, c);
+    }
 #pragma unroll
     for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
-        if (first + i < rows)
-            xl_store(xl_to_sums(xl_reduce(totals[i] + offset, c) - offset), to + i * columns);
+#pragma unroll
+        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j)
+            if (first + i < rows && column + j * XL_WIDTH < columns)
+                xl_store(xl_to_sums(xl_reduce(totals[i][j] + offset, c) - offset), to + i * columns + j * XL_WIDTH);
 }

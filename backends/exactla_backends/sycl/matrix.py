@@ -1,10 +1,8 @@
 """Products of residues on any SYCL device: dot products of four bytes at a time, in instructions where it has them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from math import prod
-from pathlib import Path
+from math import gcd, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +21,15 @@ from exactla_backends.device.planes import (
     octets_of,
     padded,
 )
-from exactla_backends.kernels.text import flattened
+from exactla_backends.kernels.modules import matrix_text
+from exactla_backends.kernels.ways import BYTES, VECTORS, Way
 from exactla_backends.sycl.device import SyclDevice
 
-TILE_ROWS = {1: 8, 2: 4}
-"""Rows that a work item makes, of residues of one and of two bytes."""
+RESIDUES = 16
+"""Residues of a row that a work item packs."""
 
-WORDS = 8
-"""Words that a work item packs."""
-
-
-@dataclass(frozen=True)
-class _Way:
-    """How a kind of device multiplies: residues in a word, results side by side, work items that share a row."""
-
-    residues: int
-    width: int
-    group: int
-
-
-_CPU, _GPU = _Way(2, 8, 1), _Way(4, 1, 16)
+ROWS_TOGETHER = 16
+"""Rows of work items in a group, at most, where their panel lies in a cache."""
 
 
 class SyclMatrix:
@@ -58,72 +45,62 @@ class SyclMatrix:
         left, right = terms[0][1:]
         octets, moduli, way = octets_of(base), len(base.moduli), self._way()
         shape = (len(pairs[0]), left.rows, right.rows)
-        columns = padded(right.rows, COLUMNS)
+        columns, panel = padded(right.rows, COLUMNS), way.panel(octets)
         result = ResultPlanes(self._device.allocate(prod(shape[:2]) * columns * moduli * octets), octets, moduli, shape)
         places = self._constant(np.array(pairs, np.int64))
-        grid = (columns // way.width, -(-left.rows // TILE_ROWS[octets]), shape[0] * moduli)
+        tiles = -(-left.rows // way.rows[octets - 1]), -(-columns // way.tile_columns(octets))
+        grid = (*(tiles if way.rows_first else tiles[::-1]), shape[0] * moduli)
         for number, (sign, a, b) in enumerate(terms):
-            words = a.depth // way.residues
             self._run(
                 "multiply",
                 octets,
                 grid,
                 (
-                    *(self._left(a), self._right(b, columns), places, shape[0], moduli, a.rows, columns, words),
-                    *(int(sign < 0), int(number > 0), self._constant(_constants(base)), result.memory),
+                    *(a.memory, self._right(b, padded(columns, panel)), places, shape[0], moduli, a.rows, columns),
+                    *(padded(columns, panel), a.depth, int(sign < 0), int(number > 0)),
+                    *(self._constant(_constants(base)), result.memory),
                 ),
             )
         return result
 
-    def _way(self) -> _Way:
-        return _CPU if self._device.is_cpu() else _GPU
-
-    def _left(self, planes: OperandPlanes) -> Memory:
-        """Words [S, planes, R, words]."""
-        if self._way().residues == 4:
-            return planes.memory
-        words, count = planes.depth // self._way().residues, planes.stacks * planes.planes
-        if "left" not in planes.forms:
-            packed = planes.forms["left"] = self._device.allocate(4 * count * words * planes.rows)
-            arguments = (planes.memory, planes.depth, words, planes.rows, packed)
-            self._run("pack_left", 1, (words // WORDS, planes.rows, count), arguments)
-        return planes.forms["left"]
+    def _way(self) -> Way:
+        return VECTORS if self._device.has_vectors() else BYTES
 
     def _right(self, planes: OperandPlanes, columns: int) -> Memory:
         """Words [S, planes, words, columns]."""
-        words, count = planes.depth // self._way().residues, planes.stacks * planes.planes
-        if "right" not in planes.forms:
-            packed = planes.forms["right"] = self._device.allocate(4 * count * words * columns)
-            arguments = (planes.memory, planes.depth, words, planes.rows, columns, packed)
-            self._run("pack_right", 1, (columns, words // WORDS, count), arguments)
-        return planes.forms["right"]
+        way, count = self._way(), planes.stacks * planes.planes
+        key = "right", way.residues, columns
+        if key not in planes.forms:
+            size = 4 * count * (planes.depth // way.residues) * columns
+            packed = planes.forms[key] = self._device.allocate(size)
+            grid = (columns // way.width, planes.depth // RESIDUES, count)
+            self._run("pack_right", 1, grid, (planes.memory, planes.depth, planes.rows, columns, packed))
+        return planes.forms[key]
 
     def _run(self, kernel: str, octets: int, grid: tuple[int, int, int], arguments: Sequence[Memory | int]) -> None:
         if 0 in grid:
             return
         way = self._way()
-        constants = {
-            "XL_PAIRS": int(way.residues == 2),
-            "XL_DIGITS": octets - 1,
-            "XL_TILE_ROWS": TILE_ROWS[octets],
-        }
-        group = (way.group, 1, 1) if way.group > 1 and grid[0] % way.group == 0 else None
-        self._device.run(_text(), f"xl_kernel_{kernel}", constants, grid, group, arguments)
+        self._device.run(kernel, matrix_text(), way.macros(octets), grid, self._group(grid), arguments)
+
+    def _group(self, grid: tuple[int, int, int]) -> tuple[int, int, int] | None:
+        """Work items that share a panel, and as many rows of them as divide the grid and the device takes."""
+        width = self._way().group
+        if width == 1:
+            return 1, 1, 1
+        if grid[0] % width:
+            return None
+        room = min(self._device.largest_group() // width, ROWS_TOGETHER)
+        return width, gcd(grid[1], 1 << (max(room, 1).bit_length() - 1)), 1
 
     def longest(self, engine: Engine, modulus_limit: int) -> int:
         return engine.depth(OCTET_LIMIT)  # digits, too, are octets
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
         bytes_each = len(base.moduli) * octets_of(base) * padded(tile.depth, DEPTH)
-        rows = tile.right_stacks * padded(tile.columns, COLUMNS)
-        if self._way().residues == 4:
-            return rows * bytes_each
-        return 2 * (rows + tile.left_stacks * tile.rows) * bytes_each
-
-
-@cache
-def _text() -> str:
-    return flattened(Path(__file__).with_name("matrix.cl"))
+        way = self._way()
+        rows = tile.right_stacks * padded(padded(tile.columns, COLUMNS), way.panel(octets_of(base)))
+        return 4 // way.residues * rows * bytes_each
 
 
 @cache

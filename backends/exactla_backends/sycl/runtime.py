@@ -1,11 +1,19 @@
-"""Finds OpenCL devices: those of the system's drivers, or the CPU where its runtime is installed as a wheel."""
+"""Finds SYCL devices: those of the system's drivers, or the CPU where its OpenCL runtime is installed as a wheel.
+
+It also finds the kernels as SPIR-V.
+"""
 
 import os
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
+
+import exactla_backends.sycl
+from exactla_backends.kernels.modules import FILE_NAME
 
 _DRIVERS = "OCL_ICD_FILENAMES"
+CPU_RUNTIME = "pip install 'exactla[sycl-cpu]'"
 
 
 def find_drivers() -> None:
@@ -19,12 +27,28 @@ def find_drivers() -> None:
         os.environ.setdefault(_DRIVERS, found[0])
 
 
-@cache
-def why_no_device() -> str | None:
-    """Why there is no OpenCL device, with the line that would install one."""
+def path_of_modules() -> Path | None:
+    """The kernels as SPIR-V, None where this installation has none."""
+    folders = [Path(folder) for folder in exactla_backends.sycl.__path__]
+    return next((folder / FILE_NAME for folder in folders if (folder / FILE_NAME).exists()), None)
+
+
+def devices() -> list[Any]:
+    """The devices that programs can be made for and whose memory can be shared: OpenCL's first, which take source."""
     find_drivers()
     import dpctl
 
-    if dpctl.get_devices(backend="opencl"):
+    found = [device for kind in ("opencl", "level_zero") for device in dpctl.get_devices(backend=kind)]
+    return [device for device in found if device.has_aspect_usm_device_allocations]
+
+
+@cache
+def why_no_device() -> str | None:
+    """Why there is no device, with the line that would install one."""
+    if devices():
         return None
-    return "no OpenCL device is found: install the driver of the GPU, or for the CPU: pip install 'exactla[sycl-cpu]'"
+    import dpctl
+
+    without = ", ".join(sorted({device.name.strip() for device in dpctl.get_devices()}))
+    remark = f" (memory of {without} cannot be shared: no USM)" if without else ""
+    return f"no SYCL device is found{remark}: install the driver of the GPU, or for the CPU: {CPU_RUNTIME}"

@@ -12,7 +12,17 @@ from tests.backends.cuda.emulation import compiler
 from tests.backends.cuda.emulation.installing import installed
 from tests.backends.cuda.emulation.modules import Gpu
 
-_MODULES = ("backend", "device", "direct", "driver", "elements", "matrix.blas", "matrix.hopper", "matrix.matrix")
+_MODULES = (
+    "backend",
+    "device",
+    "direct",
+    "driver",
+    "elements",
+    "matrix.blas",
+    "matrix.fp8",
+    "matrix.hopper",
+    "matrix.matrix",
+)
 _SYSTEMS = ("inverse", "kernels", "lifting", "numbers", "steps", "tables")
 AMPERE, HOPPER = (8, 0), (9, 0)
 

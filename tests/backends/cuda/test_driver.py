@@ -223,7 +223,7 @@ def test_memory(emulated):
 def test_workspace(emulated):
     matrix = emulated.matrix.CudaMatrix(emulated.device.CudaDevice())
     base, tile = base_for(256, 60), Tile(1, 1, 1, 100, 200, 300)
-    int8, fp16, _ = matrix.engines
+    int8, fp16, *_ = matrix.engines
     sums = 4 * len(base.moduli) * 100 * 200
     assert matrix.workspace(tile, base, int8) == (0 if emulated.gpu.capability == (9, 0) else sums)
     assert matrix.workspace(tile, base, fp16) == sums + 2 * len(base.moduli) * 300 * 384

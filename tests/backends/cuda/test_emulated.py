@@ -89,6 +89,45 @@ def test_sums_at_the_bound_of_an_engine(device, unit, limit):
     checks.check_multiply(device, [(-1, row, row), (1, row, -row)], ([0], [0]), base, chosen)
 
 
+@pytest.fixture
+def eight_bits(emulated, device):
+    """The engine of numbers of eight bits, where the device has it."""
+    found = [e for e in device.backend.engines if e.name == "fp8"]
+    assert bool(found) is (emulated.gpu.capability >= (8, 9))
+    if not found:
+        with xl.backend("cuda"), xl.engine("fp8"), pytest.raises(xl.BackendUnavailable, match="no engine 'fp8'"):
+            xl.mm(np.ones((2, 2)), np.ones((2, 2)))
+        pytest.skip("devices of compute capability 8.0 have no such numbers")
+    return found[0]
+
+
+def test_all_pairs_of_residues_in_numbers_of_eight_bits(device, eight_bits):
+    x = np.arange(-128, 128)[None, :, None].astype(object)
+    checks.check_multiply(device, [(1, x, x)], ([0], [0]), ResidueBase((256, 255)), eight_bits)
+
+
+def test_sums_of_numbers_of_eight_bits(emulated, device, eight_bits):
+    """One term more than are summed between reductions: digits at their bound, of either sign and of opposite ones."""
+    depth = emulated.fp8.SEGMENT + 1
+    for value, other in ((-128, -128), (-128, 127), (127, 127), (-127, 120)):
+        left, right = (np.full((1, 1, depth), v, object) for v in (value, other))
+        checks.check_multiply(device, [(1, left, right)], ([0], [0]), ResidueBase((256,)), eight_bits)
+
+
+def test_products_in_numbers_of_eight_bits(device, rng, eight_bits):
+    base = base_for(256, 30)
+    a, b = (rng.integers(-(2**12), 2**12, (2, n, 131)).astype(object) for n in (75, 70))
+    checks.check_multiply(device, [(1, a, b), (-1, a, b[::-1])], ([0, 1, 1], [1, 1, 0]), base, eight_bits)
+
+
+def test_a_device_without_numbers_of_eight_bits_refuses_them(emulated, monkeypatch):
+    """Where another one, which was current when the backend was loaded, has them."""
+    matrix = emulated.matrix.CudaMatrix(emulated.device.CudaDevice())
+    monkeypatch.setattr(emulated.driver, "architecture", lambda device: (8, 6))
+    with pytest.raises(xl.BackendUnavailable, match=r"8\.9 or later, this one has 8\.6"):
+        matrix.longest(emulated.matrix.FP8, 256)
+
+
 @pytest.mark.parametrize("columns", [5, 70, 300])
 @pytest.mark.parametrize("limit", [256, 65280])
 def test_tiles_of_every_width(device, rng, limit, columns):

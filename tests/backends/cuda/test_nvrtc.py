@@ -2,7 +2,7 @@
 
 The one exception belongs to the engines fp16 and fp64, whose sums cuBLAS makes and leaves as floats: `reduce.cu` takes
 them to integers by one conversion, and residues to float64 by another, exact since all of them are integers of fewer
-bits than a significand has.
+bits than a significand has. The engine fp8 is its matrix instruction, whose sums become integers.
 """
 
 import ctypes
@@ -213,6 +213,27 @@ def test_products_of_hopper(cuda, variant):
     assert parameter_bytes(found.ptx, source[1]) == [sizes[0], sizes[0], sizes[1]]
 
 
+_EIGHT_BITS = re.compile(
+    r"mma\.sync\.aligned\.m16n8k32\.row\.col\.f32\.e4m3\.e4m3\.f32|cvt\.rzi\.s32\.f32"
+    r"|mov\.f32\s+%\w+, 0f00000000;|\.reg \.f32"
+)
+
+
+@pytest.mark.parametrize("target", ["sm_89", "sm_90", "sm_100"])
+def test_products_of_numbers_of_eight_bits(cuda, target):
+    """Matrix instructions from zeros, and conversions of their sums: no other instruction has floats."""
+    if int(target.removeprefix("sm_")) not in nvrtc.architectures():
+        pytest.skip(f"this NVRTC does not know {target}")
+    source = cuda.fp8.source()
+    found = compiled(cuda, source, target)
+    floating = floating_instructions(found.ptx, _PTX)
+    assert [line for line in floating if not _EIGHT_BITS.match(line)] == []
+    # four products for each of eight columns' tiles, and three sums of four numbers that become integers
+    assert [sum(word in line for line in floating) for word in ("mma.sync", "cvt.rzi")] == [8 * 4, 8 * 3 * 4]
+    assert parameter_bytes(found.ptx, source[1]) == [8 * 13]
+    assert spilled(found.log) == 0
+
+
 def test_the_stages_of_hopper_fit_its_shared_memory(cuda):
     for columns in (64, 128, 256):
         *_, stages = cuda.hopper.source(cuda.hopper.Variant(columns, 1, False, False))[2]
@@ -238,8 +259,8 @@ SYSTEMS = [
     *(("inverse", kernel, {}) for kernel in ("residues", "panel", "update", "arrange")),
     *(
         ("steps", kernel, {"WORDS": words, "COLUMNS": columns, "ENTRY": entry})
-        for words, columns, entry in ((7, 1, "int32_t"), (2, 8, "int64_t"))
-        for kernel in ("digits", "residuals", "pad", "sums", "divide")
+        for kernel, most in (("digits", 8), ("residuals", 4), ("pad", 4), ("sums", 8), ("divide", 8))
+        for words, columns, entry in ((7, 1, "int32_t"), (2, most, "int64_t"))
     ),
     *(("numbers", kernel, {"WORDS": 7}) for kernel in ("combine", "products", "reduce")),
 ]
@@ -250,4 +271,5 @@ def test_systems(cuda, target, text, kernel, macros):
     options = tuple(f"-DXL_{name}={value}" for name, value in macros.items())
     found = compiled(cuda, (cuda.kernels.text(text), f"xl_system_{kernel}", options), target)
     assert floating_instructions(found.ptx, _PTX) == []
-    assert spilled(found.log) == 0
+    (own,) = (part for part in found.log.split("Compiling entry function") if f"'xl_system_{kernel}'" in part)
+    assert spilled(own) == 0

@@ -88,7 +88,7 @@ def test_sums_at_their_bound(solver, ampere):
     words, steps = 2, ampere.numbers.DEPTH // 2
     digits = ampere.numbers.Digits(solver._cuda.upload(np.full((steps, 1, words), -1, np.int32)), steps, 1, words)
     modulus = 1 << 90
-    found = ampere.numbers.multiply(solver._cuda, [digits], [modulus - 1] * steps, modulus - 3)
+    found = ampere.numbers.multiply(solver._cuda, digits, [modulus - 1] * steps, modulus - 3)
     expected = -steps * (modulus - 1) % (modulus - 3)
     assert (found.integers()[0] - expected) % (modulus - 3) == 0
 

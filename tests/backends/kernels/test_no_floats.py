@@ -3,12 +3,12 @@
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
-import exactla_backends.sycl
-from exactla_backends.kernels.text import device_text, flattened
+from exactla_backends.kernels import modules, spirv
+from exactla_backends.kernels.text import device_text
+from exactla_backends.kernels.ways import BYTES
 from tests.backends.kernels import building, compiling
 
 # x86: scalar and packed arithmetic, comparison and conversion of floats, also fused, and the x87 unit; not moves and
@@ -54,37 +54,40 @@ def test_ptx(architecture, lanes):
     assert floating_instructions(listing, _PTX) == []
 
 
-def operations(text, options):
-    """The operations of a text's SPIR-V."""
-    reason = compiling.why_no_spirv()
-    if reason is not None:
-        pytest.skip(f"kernels as SPIR-V NOT EXERCISED: {reason}")
-    words = memoryview(compiling.spirv(text, options)).cast("I")
-    assert words[0] == 0x07230203
-    found, place = [], 5
-    while place < len(words):
-        found.append(words[place] & 0xFFFF)
-        place += words[place] >> 16
-    return found
+def operations(module):
+    """The operations of SPIR-V."""
+    return [modules.operation(x) for x in modules.instructions(module)]
 
 
-TYPE_FLOAT, ENTRY_POINT = 22, 15
+def made(text, options):
+    if spirv.why_none() is not None:
+        pytest.skip(f"kernels as SPIR-V NOT EXERCISED: {spirv.why_none()}")
+    return operations(spirv.spirv(text, options))
+
+
+TYPE_FLOAT, CONVERT_TO_FLOAT, ENTRY_POINT = 22, 111, 15
 
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_spirv(lanes):
-    found = operations(device_text(), (f"-DXL_LANES={lanes}", *compiling.DEFINES))
+    found = made(device_text(), (f"-DXL_LANES={lanes}", *compiling.DEFINES))
     assert found.count(ENTRY_POINT) == KERNELS
     assert TYPE_FLOAT not in found
 
 
-@pytest.mark.parametrize("pairs", [0, 1])
-@pytest.mark.parametrize("digits", [0, 1])
-def test_spirv_of_products(pairs, digits):
-    text = flattened(Path(exactla_backends.sycl.__file__).with_name("matrix.cl"))
-    found = operations(text, (f"-DXL_PAIRS={pairs}", f"-DXL_DIGITS={digits}", "-DXL_TILE_ROWS=4"))
-    assert found.count(ENTRY_POINT) == 3
+@pytest.mark.parametrize("octets", [1, 2])
+def test_spirv_of_products(octets):
+    found = made(modules.matrix_text(), [f"-D{name}={value}" for name, value in BYTES.macros(octets).items()])
+    assert found.count(ENTRY_POINT) == 2
     assert TYPE_FLOAT not in found
+
+
+def test_floats_in_spirv_are_found():
+    """The negative control: where there is arithmetic of floats, there is their type."""
+    text = "kernel void xl_kernel_float(global int *x) { x[0] = (int)((float)x[1] * 0.5f); }"
+    found = made(text, ())
+    assert TYPE_FLOAT in found
+    assert CONVERT_TO_FLOAT in found
 
 
 def test_floating_instructions_are_found():

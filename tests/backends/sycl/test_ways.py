@@ -1,15 +1,16 @@
 """The other ways in which kernels of a SYCL device can be compiled and products made: the same results in each."""
 
-import dpctl.program
 import numpy as np
 import pytest
 
 import exactla as xl
 from exactla import registry
 from exactla_backends.device.backend import DeviceBackend
+from exactla_backends.kernels import spirv
 from exactla_backends.sycl import device as sycl_device
+from exactla_backends.sycl import programs
 from exactla_backends.sycl.matrix import SyclMatrix
-from tests.backends.kernels import compiling
+from exactla_backends.sycl.runtime import path_of_modules
 
 
 class OneLane(sycl_device.SyclDevice):
@@ -18,30 +19,52 @@ class OneLane(sycl_device.SyclDevice):
     lanes = 1
     fixed_limbs = 0
 
+    def has_vectors(self):
+        return False
+
 
 class LikeGPU(sycl_device.SyclDevice):
     """Words of four residues, and sums of four products, where the device has functions for them."""
+
+    def has_vectors(self):
+        return False
 
     def is_cpu(self):
         return False
 
 
-def from_spirv(queue, text, options):
-    wanted = tuple(option for option in options.split() if option.startswith("-D"))
-    return dpctl.program.create_program_from_spirv(queue, compiling.spirv(text, wanted))
+class WithoutFloat64(sycl_device.SyclDevice):
+    """Kernels for a device that has no double precision: compiled with the macro and the type of it taken away."""
+
+    def run(self, kernel, text, *others):
+        super().run(kernel, WITHOUT_FLOAT64 + text, *others)
 
 
-WAYS = {"one lane": OneLane, "like a GPU": LikeGPU, "SPIR-V": OneLane}
+WITHOUT_FLOAT64 = """
+#undef cl_khr_fp64
+#undef __opencl_c_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : disable
+#define double exactla_takes_no_double
+"""
+WAYS = {
+    "one lane": OneLane,
+    "like a GPU": LikeGPU,
+    "SPIR-V": sycl_device.SyclDevice,
+    "SPIR-V without dot products": sycl_device.SyclDevice,
+    "without float64": WithoutFloat64,
+}
 
 
 @pytest.fixture(scope="module", params=WAYS)
 def made_in_a_way(request):
     """A backend of its own, with the programs that it has compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "SPIR-V":
-            if compiling.why_no_spirv() is not None:
-                pytest.skip(f"kernels as SPIR-V NOT EXERCISED: {compiling.why_no_spirv()}")
-            patch.setattr(sycl_device, "compiled", from_spirv)
+        if request.param.startswith("SPIR-V"):
+            if path_of_modules() is None:
+                pytest.skip(f"kernels as SPIR-V NOT EXERCISED: {spirv.why_none() or programs.NO_MODULES}")
+            patch.setenv(programs.SETTING, "spirv")
+        if request.param == "SPIR-V without dot products":
+            patch.setattr(programs, "has_dot_products", lambda queue: False)
         device = WAYS[request.param]()
         yield DeviceBackend("sycl", device, SyclMatrix(device))
 

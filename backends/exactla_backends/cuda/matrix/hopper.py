@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.driver import Launch, TensorMap
+from exactla_backends.cuda.matrix.task import Planes, Task
 
 ROWS, DEPTH = 128, 128
 BLOCK = (384, 1)
@@ -25,39 +26,6 @@ class _Problem(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("places", "constants", "result")),
         ("row_stride", ctypes.c_int64),
     )
-
-
-class Planes(NamedTuple):
-    """Residue planes [planes, rows, depth] of octets in device memory, each row `depth` octets long."""
-
-    address: int
-    planes: int
-    rows: int
-    depth: int
-
-
-class Task(NamedTuple):
-    """A product of pairs of matrices, for all moduli.
-
-    Attributes
-    ----------
-    places : int
-        Address of int64 [2, pairs]: the left and the right matrix of each pair.
-    digits : int
-        1, or 2 where planes 2 p and 2 p + 1 are the high and the low digit of residues modulo m_p.
-    constants : int
-        Address of int32 [moduli, 4]: m, round(2**32 / m), 256 mod m centred, and one that is not used.
-    sign, add : int, bool
-        With `add` the result becomes old + sign * product.
-    """
-
-    pairs: int
-    places: int
-    moduli: int
-    digits: int
-    constants: int
-    sign: int
-    add: bool
 
 
 def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], place: tuple[int, int]) -> Launch:
@@ -92,6 +60,11 @@ def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], p
         (_map(left, ROWS), _map(right, columns), problem),
         SHARED_BYTES,
     )
+
+
+def longest(digits: int) -> int:
+    """The inner dimension that is summed at a time."""
+    return SEGMENT[digits] * DEPTH
 
 
 def _tile_columns(rows: int, columns: int, products: int, processors: int) -> int:

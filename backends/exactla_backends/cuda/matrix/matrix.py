@@ -8,27 +8,31 @@ from numpy.typing import NDArray
 
 from exactla.backend import Engine, Pairs, Tile
 from exactla.core.moduli import ResidueBase
+from exactla.errors import BackendUnavailable
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
-from exactla_backends.cuda.matrix import hopper
+from exactla_backends.cuda.driver import Launch
+from exactla_backends.cuda.matrix import fp8, hopper
 from exactla_backends.cuda.matrix.blas import KINDS, Blas, Matrices
-from exactla_backends.cuda.matrix.hopper import Planes
+from exactla_backends.cuda.matrix.task import Planes, Task
 from exactla_backends.device.constants import Constants
 from exactla_backends.device.planes import OCTET_LIMIT, OperandPlanes, ResultPlanes, Term, octets_of, padded
 
 HOPPER = (9, 0)
+ENGINES = Engine("int8", 31, (256, 65280)), Engine("fp16", 24, (256,)), Engine("fp64", 50, (65280,))
+FP8 = Engine("fp8", 27, (256,))
+
+Multiply = Callable[[Planes, Planes, Task, tuple[int, int], tuple[int, int]], Launch]
+"""A kernel of exactla's own; see `hopper.multiply`."""
 
 
 class CudaMatrix:
     """See `exactla_backends.device.matrix.Matrix`."""
 
-    engines: tuple[Engine, ...] = (
-        Engine("int8", 31, (256, 65280)),
-        Engine("fp16", 24, (256,)),
-        Engine("fp64", 50, (65280,)),
-    )
-
     def __init__(self, device: CudaDevice) -> None:
+        """The engines are those of the current device; another one may refuse some of them."""
+        is_new = driver.architecture(device.number) >= fp8.LEAST_CAPABILITY
+        self.engines: tuple[Engine, ...] = (*ENGINES, FP8) if is_new else ENGINES
         self._device = device
         self._constant = Constants(device)
         self._blas = {name: Blas(device, kind) for name, kind in KINDS.items()}
@@ -43,23 +47,39 @@ class CudaMatrix:
         )
         if left.depth == 0:
             self._device.clear(result.memory)
-        elif self._is_hopper() and engine.name == "int8":
-            self._by_hopper(terms, pairs, base, result)
+        elif (own := self._own(engine)) is not None:
+            self._by_own(own, terms, pairs, base, result)
         else:
             self._by_blas(self._blas[engine.name], terms, pairs, base, result)
         return result
 
-    def _is_hopper(self) -> bool:
-        return driver.architecture(self._device.number) == HOPPER
+    def _own(self, engine: Engine) -> Multiply | None:
+        """The kernel that serves an engine on the current device; None where cuBLAS does.
 
-    def _by_hopper(self, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, result: ResultPlanes) -> None:
+        Raises
+        ------
+        BackendUnavailable
+            The device has no such matrix units.
+        """
+        capability = driver.architecture(self._device.number)
+        if engine.name == FP8.name:
+            if capability < fp8.LEAST_CAPABILITY:
+                raise BackendUnavailable(
+                    "engine 'fp8' takes a device of compute capability 8.9 or later, this one has {}.{}".format(
+                        *capability
+                    )
+                )
+            return fp8.multiply
+        return hopper.multiply if engine.name == "int8" and capability == HOPPER else None
+
+    def _by_own(
+        self, own: Multiply, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, result: ResultPlanes
+    ) -> None:
         stream, target = self._device.stream, (result.memory.ptr, result.padded_columns)
         places, constants = self._constant(np.array(pairs, np.int64)), self._constant(_constants(base))
         for term, (sign, a, b) in enumerate(terms):
-            task = hopper.Task(
-                len(pairs[0]), places.ptr, result.moduli, result.octets, constants.ptr, sign, add=term > 0
-            )
-            hopper.multiply(_planes(a), _planes(b), task, target, self._place()).run(stream)
+            task = Task(len(pairs[0]), places.ptr, result.moduli, result.octets, constants.ptr, sign, add=term > 0)
+            own(_planes(a), _planes(b), task, target, self._place()).run(stream)
 
     def _by_blas(
         self, blas: Blas, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, result: ResultPlanes
@@ -85,10 +105,11 @@ class CudaMatrix:
         The target is an address and a row stride, as of `ResultPlanes`. No side is empty.
         """
         moduli, constants = len(base.moduli), self._constant(_constants(base))
-        if self._is_hopper():
+        own = self._own(self.engines[0])
+        if own is not None:
             places = self._constant(np.array(pairs, np.int64))
-            task = hopper.Task(len(pairs[0]), places.ptr, moduli, 1, constants.ptr, 1, add=False)
-            launch = hopper.multiply(left, right, task, target, self._place())
+            task = Task(len(pairs[0]), places.ptr, moduli, 1, constants.ptr, 1, add=False)
+            launch = own(left, right, task, target, self._place())
             launch.kept = places, constants
             return launch.run
         blas = self._blas["int8"]
@@ -105,12 +126,13 @@ class CudaMatrix:
         return run
 
     def longest(self, engine: Engine, modulus_limit: int) -> int:
-        if self._is_hopper() and engine.name == "int8":
-            return hopper.SEGMENT[1 if modulus_limit <= OCTET_LIMIT else 2] * hopper.DEPTH
-        return KINDS[engine.name].depth
+        own = self._own(engine)
+        if own is None:
+            return KINDS[engine.name].depth
+        return fp8.SEGMENT if own is fp8.multiply else hopper.longest(1 if modulus_limit <= OCTET_LIMIT else 2)
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
-        if self._is_hopper() and engine.name == "int8":
+        if self._own(engine) is not None:
             return 0
         kind, octets = KINDS[engine.name], octets_of(base)
         planes = len(base.moduli) * (1 if kind.whole else octets)
@@ -119,8 +141,8 @@ class CudaMatrix:
         return sums + (kind.entry_bytes * planes * rows * padded(tile.depth, 128) if engine.name != "int8" else 0)
 
 
-def _planes(x: OperandPlanes) -> hopper.Planes:
-    return hopper.Planes(x.memory.ptr, x.stacks * x.planes, x.rows, x.depth)
+def _planes(x: OperandPlanes) -> Planes:
+    return Planes(x.memory.ptr, x.stacks * x.planes, x.rows, x.depth)
 
 
 @cache

@@ -74,7 +74,8 @@ class CudaExpansion:
 
     def multiply(self, weights: Sequence[int], modulus: int) -> numbers.PackedNumbers:
         with self._system.at_home():
-            return numbers.multiply(self._system.device, self._parts, weights, modulus)
+            self._parts = [numbers.joined(self._system.device, self._parts)]
+            return numbers.multiply(self._system.device, self._parts[0], weights, modulus)
 
     def digits(self) -> HostArray:
         """Digits as `Lifting.lift` gives them."""

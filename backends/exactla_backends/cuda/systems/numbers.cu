@@ -4,8 +4,8 @@
  * XL_WORDS], in two's complement.
  */
 #define XL_THREADS 256
-#define XL_SIDE 64 /* columns and entries of a tile of products */
-#define XL_PART 4
+#define XL_SIDE 128 /* columns and entries of a tile of products */
+#define XL_PART 8
 #define XL_TABLE (XL_SIDE + 4 * (XL_WORDS - 1))
 #define XL_ROOM (2 * XL_WORDS + 16) /* words of the numbers that a quotient is made from */
 

@@ -13,7 +13,7 @@ from exactla_backends.cuda.systems.kernels import Kernels
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import padded
 
-THREADS, SIDE, WARP = 256, 64, 32
+THREADS, SIDE, WARP = 256, 128, 32
 
 SUM_BYTES = 1 << 28
 """Memory for sums of octets, which are made for some entries at a time."""
@@ -52,16 +52,29 @@ def combinations(device: CudaDevice, digits: Digits, weights: Memory) -> list[in
     return [sum(s << 16 * i for i, s in enumerate(row)) for row in found.tolist()]
 
 
-def multiply(device: CudaDevice, parts: Sequence[Digits], weights: Sequence[int], modulus: int) -> PackedNumbers:
+def joined(device: CudaDevice, parts: Sequence[Digits]) -> Digits:
+    """The steps of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+    step, steps = 4 * parts[0].entries * parts[0].words, sum(part.steps for part in parts)
+    memory = device.allocate(step * steps)
+    done = 0
+    for part in parts:
+        device.copy(part.memory, memory + step * done, step * part.steps)
+        done += part.steps
+    return Digits(memory, steps, parts[0].entries, parts[0].words)
+
+
+def multiply(device: CudaDevice, digits: Digits, weights: Sequence[int], modulus: int) -> PackedNumbers:
     """For each entry the sum over steps of weight times digit, modulo a modulus, centred where it is short."""
-    return _Products(device, parts, weights, modulus).numbers()
+    return _Products(device, digits, weights, modulus).numbers()
 
 
 class _Products:
-    def __init__(self, device: CudaDevice, parts: Sequence[Digits], weights: Sequence[int], modulus: int) -> None:
-        self._device, self._parts, self._modulus = device, parts, modulus
+    def __init__(self, device: CudaDevice, digits: Digits, weights: Sequence[int], modulus: int) -> None:
+        self._device, self._digits, self._modulus = device, digits, modulus
         self._steps = len(weights)
-        self._entries, self._words = parts[0].entries, parts[0].words
+        self._entries, self._words = digits.entries, digits.words
         self._kernels = Kernels(device, "numbers", {"WORDS": self._words})
         self._length = 4 * self._modulus_words
         # digits are taken as numbers from 2**(32 words - 1) on, which the sum of the weights takes off again
@@ -107,23 +120,22 @@ class _Products:
                 WARP,
                 (sums, first, count, columns, constant, *self._division, words, result, bits),
             )
-        found = device.download(result, np.dtype(np.uint8), (self._entries, self._length))
+        found = device.download_pinned(result, np.dtype(np.uint8), (self._entries, self._length))
         lengths = device.download(bits, np.dtype(np.int32), (self._entries,))
         return PackedNumbers(found, int(lengths.max(initial=0)))
 
     def _sum(self, first: int, count: int, sums: Memory) -> None:
         """Sums of products of octets, [columns, count]."""
         most = max(1, DEPTH // self._words)
-        done = 0
-        for part in self._parts:
-            for start in range(0, min(part.steps, self._steps - done), most):
-                steps = min(most, part.steps - start, self._steps - done - start)
-                digits = part.memory + 4 * start * part.entries * part.words
-                weights = self._weights + (done + start) * self._length
-                self._kernels.launch(
-                    "xl_system_products",
-                    (-(-count // SIDE), padded(self._columns, SIDE) // SIDE),
-                    THREADS,
-                    (digits, part.entries, first, count, steps, weights, self._length, self._columns, sums),
-                )
-            done += part.steps
+        for start in range(0, self._steps, most):
+            self._kernels.launch(
+                "xl_system_products",
+                (-(-count // SIDE), padded(self._columns, SIDE) // SIDE),
+                THREADS,
+                (
+                    self._digits.memory + 4 * start * self._entries * self._words,
+                    *(self._entries, first, count, min(most, self._steps - start)),
+                    self._weights + start * self._length,
+                    *(self._length, self._columns, sums),
+                ),
+            )

@@ -17,6 +17,7 @@ _KERNEL = re.compile(r"__global__ void\s+(?:__launch_bounds__\((?:[^()]|\([^()]*
 _ASSEMBLY = re.compile(
     r'asm\("(dp[24]a[.\w]*) %0, %1, %2, (?:%3|0);" : "=r"\((\w+)\) : "r"\((\w+)\), "r"\((\w+)\)(?:, "r"\((\w+)\))?\);'
 )
+_MMA = re.compile(r'asm volatile\("mma\.sync\.aligned\.m16n8k32\.row\.col\.f32\.e4m3.*?\);\n', re.DOTALL)
 _HOPPER = re.compile(r"/\* ---- barriers and copies ---- \*/.*?(?=/\* ---- reduction ---- \*/)", re.DOTALL)
 _REST = (
     (re.compile(r"^#define XL_PRODUCT .*", re.MULTILINE), ""),
@@ -56,8 +57,8 @@ def module(text: str, options: Sequence[str]) -> bytes:
 def _compiled(text: str, defines: tuple[str, ...]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
-        is_product = "wgmma" in text
-        source.write_text(_without_assembly(text) if is_product else text)
+        is_product = "wgmma" in text or "mma.sync" in text
+        source.write_text(_without_assembly(text) if "wgmma" in text else text)
         plain = _run("-E", "-P", "-D__CUDACC_RTC__", *defines, str(source))
         source.write_text(_program(plain))
         flags = FAST if is_product else CHECKED
@@ -83,7 +84,7 @@ def _without_assembly(text: str) -> str:
 def _program(plain: str) -> str:
     kernels = _KERNEL.findall(plain)
     together = "true" if _TOGETHER.search(plain) else "false"
-    body = _ASSEMBLY.sub(_function, plain)
+    body = _MMA.sub("emulation::mma_e4m3(d, a, b, c);\n", _ASSEMBLY.sub(_function, plain))
     launches = (
         f'extern "C" void launch_{name}(const unsigned *grid, const unsigned *block, void **arguments) {{\n'
         f"    emulation::launch([](void **from) {{ emulation::call(kernels::{name}, from); }}, grid, block, arguments, "

@@ -87,6 +87,43 @@ inline unsigned __shfl_xor_sync(unsigned mask, unsigned value, unsigned distance
     });
 }
 
+namespace emulation {
+
+inline int from_e4m3(unsigned encoding) {
+    const int exponent = (int)(encoding >> 3 & 15) - 10, significand = (int)(encoding & 7) | 8;
+    const int magnitude = (encoding & 127) == 0 ? 0 : exponent < 0 ? significand >> -exponent : significand << exponent;
+    if ((encoding & 127) != 0 && (exponent < -3 || (exponent < 0 && magnitude << -exponent != significand)))
+        std::abort(); /* no integer */
+    return encoding & 128 ? -magnitude : magnitude;
+}
+
+static unsigned fragments[MOST][6];
+
+/* Ensures: d = c + a b of 16 x 32 and 32 x 8 numbers, each thread's share; sums of more than 13 bits end the process. */
+inline void mma_e4m3(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], const float (&c)[4]) {
+    const unsigned warp = current / WARP, first = warp * WARP, lane = current - first;
+    if (warps[warp].members != WARP)
+        std::abort();
+    for (unsigned i = 0; i < 6; ++i)
+        fragments[current][i] = i < 4 ? a[i] : b[i - 4];
+    meet(warps[warp]);
+    for (unsigned i = 0; i < 4; ++i) {
+        int sum = (int)c[i];
+        for (unsigned k = 0; k < 32; ++k) {
+            const unsigned place = k % 16 / 4, half = k / 16, shift = 8 * (k % 4);
+            const unsigned left = fragments[first + lane / 4 * 4 + place][i / 2 + 2 * half];
+            const unsigned right = fragments[first + (lane % 4 * 2 + i % 2) * 4 + place][4 + half];
+            sum += from_e4m3(left >> shift & 255) * from_e4m3(right >> shift & 255);
+        }
+        if (sum > 1 << 13 || sum < -(1 << 13))
+            std::abort();
+        d[i] = (float)sum;
+    }
+    meet(warps[warp]);
+}
+
+} // namespace emulation
+
 #define __restrict__ __restrict
 #define __forceinline__ inline
 #define __device__

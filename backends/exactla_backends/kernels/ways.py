@@ -1,0 +1,45 @@
+"""How kinds of SYCL devices multiply residues: the macros of `sycl/matrix.cl`. Knows the standard library only."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Way:
+    """Tiles of a work item are given for residues of one byte and of two."""
+
+    residues: int
+    """In a word of 32 bits."""
+    width: int
+    """Results in a vector."""
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+    """Vectors side by side."""
+    rows_first: bool
+    """Whether neighbouring work items have different rows."""
+    group: int
+    """Work items that work together."""
+
+    def tile_columns(self, octets: int) -> int:
+        """Columns of a tile."""
+        return self.width * self.columns[octets - 1]
+
+    def panel(self, octets: int) -> int:
+        """Columns of the right operand that are packed together."""
+        return self.tile_columns(octets) * self.group
+
+    def macros(self, octets: int) -> dict[str, int]:
+        """What `matrix.cl` is compiled with."""
+        return {
+            "XL_PAIRS": int(self.residues == 2),
+            "XL_DIGITS": octets - 1,
+            "XL_TILE_ROWS": self.rows[octets - 1],
+            "XL_TILE_COLUMNS": self.columns[octets - 1],
+            "XL_PANEL": self.panel(octets),
+        }
+
+
+VECTORS = Way(2, 16, rows=(8, 4), columns=(2, 2), rows_first=True, group=1)
+"""Of CPUs, whose compilers make instructions of products of pairs in vectors."""
+
+BYTES = Way(4, 1, rows=(8, 4), columns=(1, 1), rows_first=False, group=16)
+"""Of all others: dot products of four bytes, for one column in a work item."""
