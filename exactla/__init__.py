@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from exactla.digests import BITS_VERSION, digest
 from exactla.errors import (
     BackendUnavailable,
+    EngineLimitError,
     ExactlaError,
     InconsistentSystemError,
     NonFiniteError,
@@ -57,6 +58,7 @@ __all__ = [
     "LU",
     "BackendUnavailable",
     "Enclosure",
+    "EngineLimitError",
     "ExactlaError",
     "Factorization",
     "GeneralSolution",

@@ -65,6 +65,10 @@ class BackendUnavailable(ExactlaError, ImportError):
     """A backend or an engine was asked for that cannot run here; the message says why and what would help."""
 
 
+class EngineLimitError(BackendUnavailable):
+    """The engine that was asked for has no moduli that determine integers of as many bits as a call needs."""
+
+
 class OperandChangedError(ExactlaError, RuntimeError):
     """An operand was written to by another thread while a product was being computed from it."""
 

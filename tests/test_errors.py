@@ -355,6 +355,7 @@ def test_unknown_backends_and_engines():
         (xl.InconsistentSystemError, (np.linalg.LinAlgError,)),
         (xl.PrecisionError, (ArithmeticError,)),
         (xl.BackendUnavailable, (ImportError,)),
+        (xl.EngineLimitError, (xl.BackendUnavailable,)),
         (xl.WorkspaceError, (MemoryError,)),
         (xl.OperandChangedError, (RuntimeError,)),
     ],

@@ -7,7 +7,7 @@ from math import prod
 
 from exactla.backend import Backend, Engine, Multiprecision, Tile
 from exactla.core.moduli import ResidueBase, residue_base
-from exactla.errors import BackendUnavailable, WorkspaceError
+from exactla.errors import BackendUnavailable, EngineLimitError, WorkspaceError
 
 FREE_SHARE = 4
 """The default workspace is the free memory divided by this."""
@@ -82,7 +82,9 @@ def arithmetic(backend: Backend | Multiprecision, bits: int, forced: str | None)
     Raises
     ------
     BackendUnavailable
-        The forced engine is unknown to the backend, or its moduli cannot hold so many bits.
+        The forced engine is unknown to the backend.
+    EngineLimitError
+        Its moduli cannot hold so many bits.
     """
     engines = {e.name: e for e in backend.engines}
     if forced is not None and forced not in engines:
@@ -95,7 +97,7 @@ def arithmetic(backend: Backend | Multiprecision, bits: int, forced: str | None)
             if base is not None:
                 _check_engine(backend.engine_is_exact, backend.name, engine, limit)
                 return Arithmetic(engine, base, bits)
-    raise BackendUnavailable(
+    raise EngineLimitError(
         f"engine {forced or 'of any kind'!r} of backend {backend.name!r} has no moduli for {bits} bits"
     )
 

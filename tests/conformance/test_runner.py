@@ -153,6 +153,16 @@ def test_a_backend_or_engine_that_is_missing_ends_the_run(few):
         run(engine="nohow")
 
 
+def test_a_case_beyond_an_engine_is_said_not_to_be_run(few, monkeypatch):
+    def short(*operands, **keywords):
+        raise xl.EngineLimitError("engine 'fp8' of backend 'cuda' has no moduli for 3992 bits")
+
+    monkeypatch.setattr(xl, "mm_exact", short)
+    report = run()
+    assert not report.failures
+    assert [(outcome.name, "3992 bits" in outcome.skipped) for outcome in report.skipped] == [("int-fibonacci", True)]
+
+
 def test_a_missing_library_is_loud(few, monkeypatch):
     def missing(name):
         raise ModuleNotFoundError("No module named 'ml_dtypes'")

@@ -1,0 +1,91 @@
+"""Integers of many limbs on every backend, beside Python's."""
+
+import numpy as np
+import pytest
+
+from exactla import registry
+from exactla.core.limbs import from_limbs, to_limbs
+from exactla.core.moduli import residue_base
+from exactla.core.nearest import nearest_quotient, nearest_scaled
+
+
+def edges(rng, shape, bits):
+    """Integers up to 2**bits in magnitude: random, small, powers of two and their neighbours."""
+    top = 1 << bits
+    found = np.empty(shape, object)
+    for place in np.ndindex(shape):
+        power = 1 << int(rng.integers(bits))
+        value = int.from_bytes(rng.bytes(bits // 8 + 1), "little") % top
+        found[place] = [0, 1, value, -value, power, -power, power - 1, 1 - power, top, -top][int(rng.integers(10))]
+    return found
+
+
+def limbs(integers, bits):
+    return to_limbs(integers, (bits + 1) // 64 + 1)
+
+
+@pytest.mark.parametrize("bits", [5, 63, 64, 127, 1000])
+def test_scale(backend, rng, bits):
+    verbs = registry.load(backend).multiprecision
+    x = edges(rng, (5, 7), bits)
+    shifts = rng.integers(-bits - 70, 60, x.shape)
+    for by in (0, 3, 64, 65, -1, -63, -64, -65, -300, shifts):
+        found = verbs.download(verbs.scale(verbs.upload(limbs(x, bits)), by, bits // 64 + 4))
+        every = np.broadcast_to(by, x.shape)
+        expected = [nearest_scaled(v, int(s)) for v, s in zip(x.flat, every.flat, strict=True)]
+        assert from_limbs(found).ravel().tolist() == expected
+
+
+@pytest.mark.parametrize("bits", [5, 64, 300])
+@pytest.mark.parametrize("precision", [1, 2, 64, 100])
+def test_round_leading(backend, rng, bits, precision):
+    verbs = registry.load(backend).multiprecision
+    x = edges(rng, (4, 9), bits)
+    found = from_limbs(verbs.download(verbs.round_leading(verbs.upload(limbs(x, bits + 64)), precision)))
+    for value, rounded in zip(x.flat, found.flat, strict=True):
+        dropped = max(value.bit_length() - precision, 0)
+        assert rounded == nearest_scaled(value, -dropped) << dropped
+
+
+@pytest.mark.parametrize("bits", [5, 64, 200])
+def test_largest_is_the_first_of_equals(backend, rng, bits):
+    verbs = registry.load(backend).multiprecision
+    x = edges(rng, 40, bits)
+    there = verbs.upload(limbs(x, bits))
+    for _ in range(60):
+        order = rng.permutation(40)[: int(rng.integers(1, 41))].tolist()
+        magnitudes = [abs(x[i]) for i in order]
+        place = magnitudes.index(max(magnitudes))
+        assert verbs.largest(there, order) == (place, x[order[place]])
+
+
+@pytest.mark.parametrize("bits", [5, 64, 300, 1500])
+@pytest.mark.parametrize("divisor_bits", [1, 2, 79, 80, 81, 300])
+def test_divide(backend, rng, bits, divisor_bits):
+    verbs = registry.load(backend).multiprecision
+    x = edges(rng, 70, bits)
+    power = 1 << divisor_bits - 1
+    drawn = power + int.from_bytes(rng.bytes(40), "little") % power
+    # ties and their neighbours too
+    x[:9] = [(2 * k + 1) * drawn // 2 % (1 << bits) for k in range(9)]
+    for divisor in (drawn, -drawn, power, -power, 2):
+        found = verbs.download(verbs.divide(verbs.upload(limbs(x, bits)), divisor, (bits + 3) // 64 + 1))
+        assert from_limbs(found).tolist() == [nearest_quotient(v, divisor) for v in x]
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "left_bits", "right_bits"),
+    [(1, 1, 1, 10, 2000), (3, 5, 4, 100, 100), (33, 70, 17, 500, 70), (130, 3, 140, 64, 64), (2, 0, 3, 5, 5)],
+)
+def test_product(backend, rng, rows, depth, columns, left_bits, right_bits):
+    verbs = registry.load(backend).multiprecision
+    a, b = edges(rng, (rows, depth), left_bits), edges(rng, (columns, depth), right_bits)
+    bits = left_bits + right_bits + depth.bit_length() + 2
+    expected = a.dot(b.T) if depth else np.zeros((rows, columns), object)
+    for engine in verbs.engines:
+        base = residue_base(engine.modulus_limits[-1], bits)
+        if base is None:
+            continue
+        sides = verbs.upload(limbs(a, left_bits)), verbs.upload(limbs(b, right_bits))
+        found = verbs.download(verbs.product(*sides, bits // 64 + 1, base, engine))
+        assert from_limbs(found).tolist() == expected.tolist()
