@@ -12,6 +12,10 @@ SHARE = 2
 """Part of the free memory, as its reciprocal, that a system may take where no limit is set."""
 
 
+SMALL = 1 << 26
+"""Bytes that nobody asks about where no limit is set: it would take longer than a small system."""
+
+
 @dataclass(frozen=True)
 class Conditions:
     """The conditions of a call.
@@ -31,18 +35,23 @@ class Conditions:
         """Bytes of workspace that may be taken now."""
         return backend.free_bytes() // SHARE if self.workspace_limit is None else self.workspace_limit
 
-    def require(self, backend: Backend, needed: int, work: str) -> int:
-        """Bytes that are left beside what is needed at least.
+    def may_lack(self, needed: int) -> bool:
+        """Whether so many bytes may be more than can be taken."""
+        return self.workspace_limit is not None or needed > SMALL
+
+    def require(self, backend: Backend, needed: int, work: str) -> None:
+        """Refuse work that needs more bytes than may be taken.
 
         Raises
         ------
         WorkspaceError
             There are not so many.
         """
+        if not self.may_lack(needed):
+            return
         allowed = self.workspace(backend)
         if needed > allowed:
             raise WorkspaceError(needed, allowed, f"{work} needs")
-        return allowed - needed
 
     def report(self, done: int, total: int) -> None:
         """Tell of progress."""

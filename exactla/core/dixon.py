@@ -11,7 +11,7 @@ which may be far below Hadamard's bound.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -121,8 +121,8 @@ class InverseMatrix(Solver):
 
     Attributes
     ----------
-    room : int
-        Bytes for the digits of right-hand sides.
+    room : callable
+        Returns the bytes for the digits of right-hand sides.
     denominator : int
         The least common multiple of the denominators of the solutions so far; it divides the last invariant factor.
     halving : Halving
@@ -132,7 +132,7 @@ class InverseMatrix(Solver):
     matrix: Integers
     lifting: Lifting
     conditions: Conditions = field(default_factory=Conditions)
-    room: int = DIGIT_COPIES * DIGIT_BYTES
+    room: Callable[[], int] = lambda: DIGIT_COPIES * DIGIT_BYTES
     denominator: int = 1
     halving: Halving = EUCLID
 
@@ -173,8 +173,10 @@ class InverseMatrix(Solver):
 
         Of several groups the first is one right-hand side, for the denominator: with it others need half the digits.
         """
-        room = min(self.room, DIGIT_COPIES * DIGIT_BYTES)
-        at_once = max(1, room // digit_bytes(self.size, self.rough_bound))
+        each, room = digit_bytes(self.size, self.rough_bound), DIGIT_COPIES * DIGIT_BYTES
+        if self.conditions.may_lack(columns * each):
+            room = min(room, self.room())
+        at_once = max(1, room // each)
         if columns <= at_once:
             bounds = [0, columns]
         else:

@@ -116,8 +116,10 @@ def inverse_of(backend: Backend, matrix: Integers, conditions: Conditions) -> In
 
 
 def _inverse_matrix(backend: Backend, matrix: Integers, lifting: Lifting, conditions: Conditions) -> InverseMatrix:
-    used = lifting_bytes(backend, len(matrix), len(lifting.base.moduli), rough_bound(matrix))
-    room = conditions.workspace(backend) - used
+    def room() -> int:
+        used = lifting_bytes(backend, len(matrix), len(lifting.base.moduli), rough_bound(matrix))
+        return conditions.workspace(backend) - used
+
     return InverseMatrix(matrix, lifting, conditions, room, halving=backend.halving)
 
 
