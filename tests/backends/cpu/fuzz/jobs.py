@@ -168,7 +168,7 @@ def _sum_of_products(
     strides = left.strides[1] * octets, left.strides[1], packed.strides[1] * octets, packed.strides[1]
     places = library.pointer(left), library.pointer(packed), *strides, left.shape[3]
     terms = (library.Term * len(signs))(
-        *(library.Term(*places, int(sign < 0), left.strides[0], packed.strides[0]) for sign in signs)
+        *(library.Term(*places, int(sign < 0), 0, left.strides[0], packed.strides[0]) for sign in signs)
     )
     constants = library.product_constants(base, octets)
     product = library.Product(
