@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla import mp_arithmetic
 from exactla.core import dyadics
 from exactla.core.limbs import LIMB, Limbs, added, extended, negated, shifted_down, subtracted, to_limbs, trimmed
-from exactla.mp_limits import check_room
-from exactla.mp_objects import as_objects, from_dyadics
-from exactla.mp_targets import checked_precision
-from exactla.mparray import MPArray
+from exactla.multiprecision import arithmetic
+from exactla.multiprecision.limits import check_room, checked_precision
+from exactla.multiprecision.mparray import MPArray
+from exactla.multiprecision.objects import as_objects, from_dyadics
 
 __all__ = ["hilbert", "lotkin", "pascal", "random", "vandermonde"]
 
@@ -238,7 +237,7 @@ def _times(limbs: Limbs, factor: int) -> Limbs:
     """The product in as many limbs, which hold it."""
     if abs(factor) == 1:
         return limbs if factor == 1 else negated(limbs)
-    return extended(mp_arithmetic.multiplied(limbs, factor), limbs.shape[-1])
+    return extended(arithmetic.multiplied(limbs, factor), limbs.shape[-1])
 
 
 def _size(n: int) -> int:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import exactla as xl
 from exactla import MPArray
 from exactla_conformance.encodings import FLOATS
-from tests.mp.numbers import DYADICS, PRECISIONS, mp, rounded, value_of
+from tests.multiprecision.numbers import DYADICS, PRECISIONS, mp, rounded, value_of
 from tests.oracle import FORMATS, ROUNDINGS
 
 LISTS = st.lists(DYADICS, min_size=1, max_size=5)

@@ -1,7 +1,12 @@
-"""Room for arrays of limbs: refused before they are made, where they would not fit."""
+"""Limits: precisions that are asked for, and room for arrays of limbs, refused before they are made."""
 
+import operator
+from typing import Any
+
+from exactla.core.dyadics import LEAST_PRECISION
 from exactla.core.limbs import OCTETS
 from exactla.errors import WorkspaceError
+from exactla.libraries.base import type_name
 from exactla.settings import workspace_bytes
 
 SMALL = 1 << 26
@@ -30,3 +35,14 @@ def _free_bytes() -> int:
     from exactla import registry
 
     return registry.load("numpy").free_bytes()
+
+
+def checked_precision(precision: Any) -> int:
+    """A precision as an integer, or the error that says what is wrong with it."""
+    try:
+        bits = operator.index(precision)
+    except TypeError:
+        raise TypeError(f"a precision is a number of bits, got a {type_name(precision)}") from None
+    if bits < LEAST_PRECISION:
+        raise ValueError(f"a precision is of {LEAST_PRECISION} bits or more, got {bits}")
+    return bits

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla import mp_arithmetic
 from exactla.core import numerals
 from exactla.core.limbs import Limbs, from_limbs
+from exactla.multiprecision import arithmetic
 
 SHOWN_DIGITS, SHOWN_ENTRIES = 17, 6
 """Digits of a number, and entries of an axis, that `repr` shows."""
@@ -52,7 +52,7 @@ class LimbArray:
     @property
     def bits(self) -> int:
         """Length of the longest magnitude among the integers, 0 where all of them are 0."""
-        return mp_arithmetic.most_bits(self._flat())
+        return arithmetic.most_bits(self._flat())
 
     @property
     def nbytes(self) -> int:

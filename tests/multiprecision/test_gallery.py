@@ -9,7 +9,7 @@ import pytest
 
 import exactla as xl
 from exactla import gallery
-from tests.mp.numbers import mp, rounded
+from tests.multiprecision.numbers import mp, rounded
 
 SIZES = [0, 1, 2, 3, 4, 7, 20]
 
