@@ -1,12 +1,12 @@
 """What an `MPArray` turns into: floats, components, numbers of other libraries, numerals; and its own roundings."""
 
-import operator
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.arguments import integer
 from exactla.arrays import dtype_format, read
 from exactla.core import dyadics, expansions, limb_entries, numerals
 from exactla.core.limbs import shifted_down, trimmed
@@ -105,7 +105,7 @@ class Convertible(LimbArray):
         """
         if digits is None:
             return mapped(self._integers(), lambda v: numerals.exact(v, self.exponent))
-        wanted = operator.index(digits)
+        wanted = integer(digits, "a number of digits")
         if wanted < 1:
             raise ValueError(f"a numeral has 1 digit or more, got digits={wanted}")
         return mapped(self._integers(), lambda v: numerals.rounded(v, self.exponent, wanted))
@@ -116,10 +116,14 @@ class Convertible(LimbArray):
 
     def item(self) -> Fraction:
         """The only entry, as a Fraction."""
+        if self.size != 1:
+            raise ValueError(f"an MPArray of shape {self.shape} has no only entry; index it, or use tolist()")
         found: Fraction = self.to_fractions().item()
         return found
 
     def __float__(self) -> float:
+        if self.size != 1:
+            raise TypeError(f"an MPArray of shape {self.shape} is no single number; index it first")
         return float(self.reshape(()).to_float())
 
     def rounded(self, precision: int, rounding: str = "nearest") -> Self:

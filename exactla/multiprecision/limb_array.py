@@ -31,8 +31,14 @@ class LimbArray:
     def _of(cls, limbs: Limbs, exponent: int) -> Self:
         """The array with these limbs, uint64 and contiguous with L >= 1, which are not copied."""
         found = cls.__new__(cls)
-        found.limbs, found.exponent = limbs, exponent
+        shown = limbs.view()
+        shown.flags.writeable = False
+        object.__setattr__(found, "limbs", shown)
+        object.__setattr__(found, "exponent", exponent)
         return found
+
+    def __setattr__(self, name: str, _: Any) -> None:
+        raise AttributeError(f"an MPArray never changes, and {name} cannot be set")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,12 +1,11 @@
 """Limits: precisions that are asked for, and room for arrays of limbs, refused before they are made."""
 
-import operator
 from typing import Any
 
+from exactla.arguments import integer
 from exactla.core.dyadics import LEAST_PRECISION
 from exactla.core.limbs import OCTETS
 from exactla.errors import WorkspaceError
-from exactla.libraries.base import type_name
 from exactla.settings import workspace_bytes
 
 SMALL = 1 << 26
@@ -39,10 +38,7 @@ def _free_bytes() -> int:
 
 def checked_precision(precision: Any) -> int:
     """A precision as an integer, or the error that says what is wrong with it."""
-    try:
-        bits = operator.index(precision)
-    except TypeError:
-        raise TypeError(f"a precision is a number of bits, got a {type_name(precision)}") from None
+    bits = integer(precision, "a precision in bits")
     if bits < LEAST_PRECISION:
         raise ValueError(f"a precision is of {LEAST_PRECISION} bits or more, got {bits}")
     return bits

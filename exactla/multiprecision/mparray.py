@@ -3,12 +3,12 @@
 Conversions of floats work on bit patterns in NumPy, those of objects entry by entry (`exactla.multiprecision.objects`).
 """
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.arguments import integer
 from exactla.arrays import read
 from exactla.core import dyadics, expansions
 from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs, trimmed
@@ -206,8 +206,8 @@ class MPArray(Convertible):
         return cls._of_objects(array, read_one, "numerals are strings")
 
     @classmethod
-    def _of_objects(cls, array: Any, read_one: Any, accepted: str) -> "MPArray":
-        return cls._of(*objects.read(objects.as_objects(array, "array"), "array", read_one, accepted))
+    def _of_objects(cls, array: Any, read_one: Any, accepted: str, name: str = "array") -> "MPArray":
+        return cls._of(*objects.read(objects.as_objects(array, name), name, read_one, accepted))
 
     @classmethod
     def _of_sums(cls, words: NDArray[Any], format: Format, shape: tuple[int, ...]) -> "MPArray":
@@ -266,9 +266,14 @@ class MPArray(Convertible):
 
     __rmul__ = __mul__
 
+    def __matmul__(self, other: Any) -> "MPArray":
+        raise TypeError("exactla.mp_mm multiplies matrices: exactly, or rounded to a precision")
+
+    __rmatmul__ = __matmul__
+
     def scaled(self, exponent: int) -> "MPArray":
         """Every entry times 2**exponent, exactly; the limbs are shared."""
-        return self._of(self.limbs, self.exponent + operator.index(exponent))
+        return self._of(self.limbs, self.exponent + integer(exponent, "an exponent"))
 
     def __eq__(self, other: object) -> Any:
         return self._compared(other, lambda x, y: (x == y).all(axis=-1))
@@ -318,7 +323,7 @@ def _operand(value: Any) -> MPArray | None:
     if isinstance(value, (list, tuple, str, bytes)) or value is None:
         return None
     try:
-        return MPArray._of_objects(value, dyadics.exact, "")
+        return MPArray._of_objects(value, dyadics.exact, "", "the operand")
     except TypeError:
         return None
 
