@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
-from exactla.core.reconstruction import Halving
 from exactla.formats import FloatFormat, Format
 from exactla.results import Rounding
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from exactla.core.reconstruction import Halving
     from exactla.libraries.base import Source
 
 Buffer = Any
@@ -269,7 +269,7 @@ class Backend(Protocol):
     settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
 
     @property
-    def halving(self) -> Halving:
+    def halving(self) -> "Halving":
         """How the Euclidean algorithm runs on numbers of some words; see core.reconstruction."""
 
     @property
