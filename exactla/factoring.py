@@ -17,8 +17,8 @@ from exactla.core.nearest import nearest_quotient, nearest_scaled
 from exactla.core.planning import Arithmetic
 from exactla.errors import PrecisionError, SingularMatrixError
 from exactla.exact_numbers import read_exact
-from exactla.mp_calls import allowed_bytes, checked_precision, verbs_in_use
-from exactla.mparray import MPArray
+from exactla.multiprecision.calls import allowed_bytes, checked_precision, verbs_in_use
+from exactla.multiprecision.mparray import MPArray
 from exactla.results import Info
 
 Progress = Callable[[int, int], object]

@@ -4,13 +4,13 @@ Each is a context variable, so threads and asynchronous tasks do not see each ot
 set.
 """
 
-import operator
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from exactla import registry
+from exactla.arguments import integer
 
 Progress = Callable[[int, int], object]
 """Called as progress(done, total) after each block of work."""
@@ -129,7 +129,7 @@ def progress(callback: Progress | None) -> AbstractContextManager[None]:
 def _checked_limit(limit: int | None) -> int | None:
     if limit is None:
         return None
-    bytes_ = operator.index(limit)
+    bytes_ = integer(limit, "a workspace limit in bytes")
     if bytes_ <= 0:
         raise ValueError(f"a workspace limit is a positive number of bytes, got {bytes_}")
     return bytes_
@@ -138,7 +138,7 @@ def _checked_limit(limit: int | None) -> int | None:
 def _checked_threads(number: int | None) -> int | None:
     if number is None:
         return None
-    count = operator.index(number)
+    count = integer(number, "the number of threads")
     if not 1 <= count <= MOST_THREADS:
         raise ValueError(f"the number of threads is from 1 to {MOST_THREADS}, got {count}")
     return count

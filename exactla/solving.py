@@ -263,6 +263,10 @@ class Factorization:
     form: ScaledMatrix
     inverse: systems.Inverse | None
 
+    def __repr__(self) -> str:
+        size = len(self.form.integers)
+        return f"<exactla.Factorization: matrix of shape {(size, size)}, backend {self.backend.name}>"
+
     def solve(self, b: Any) -> Rational:
         """The exact solution of ``A @ x = b``, as from `exactla.solve`."""
         return self._solve(_read_right(self.matrix, b))
