@@ -19,7 +19,7 @@ def integers(values: NDArray[np.object_], what: str) -> NDArray[np.object_]:
     """An object array of integers of any types as Python's, or the error that names what an entry should be."""
     found = np.empty(values.size, object)
     try:
-        found[:] = list(map(operator.index, values.flat))
+        found[:] = [operator.index(v) for v in values.flat]
     except TypeError:
         wrong = next(v for v in values.flat if not hasattr(v, "__index__"))
         raise TypeError(f"{what} is an integer, got a {type(wrong).__name__}") from None

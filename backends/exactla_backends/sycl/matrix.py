@@ -43,7 +43,7 @@ class SyclMatrix:
 
     def multiply(self, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, engine: Engine) -> ResultPlanes:
         left, right = terms[0][1:]
-        octets, moduli, way = octets_of(base), len(base.moduli), self._way()
+        octets, moduli, way = octets_of(base), len(base.moduli), self._way(right.rows)
         shape = (len(pairs[0]), left.rows, right.rows)
         columns, panel = padded(right.rows, COLUMNS), way.panel(octets)
         result = ResultPlanes(self._device.allocate(prod(shape[:2]) * columns * moduli * octets), octets, moduli, shape)
@@ -53,39 +53,42 @@ class SyclMatrix:
         for number, (sign, a, b) in enumerate(terms):
             self._run(
                 "multiply",
+                way,
                 octets,
                 grid,
                 (
-                    *(a.memory, self._right(b, padded(columns, panel)), places, shape[0], moduli, a.rows, columns),
+                    *(a.memory, self._right(b, way, padded(columns, panel)), places, shape[0], moduli, a.rows, columns),
                     *(padded(columns, panel), a.depth, int(sign < 0), int(number > 0)),
                     *(self._constant(_constants(base)), result.memory),
                 ),
             )
         return result
 
-    def _way(self) -> Way:
-        return VECTORS if self._device.has_vectors() else BYTES
+    def _way(self, columns: int) -> Way:
+        # a few columns would fill a small part of a panel, whose memory is all of it
+        return VECTORS if self._device.has_vectors() and columns > COLUMNS else BYTES
 
-    def _right(self, planes: OperandPlanes, columns: int) -> Memory:
+    def _right(self, planes: OperandPlanes, way: Way, columns: int) -> Memory:
         """Words [S, planes, words, columns]."""
-        way, count = self._way(), planes.stacks * planes.planes
+        count = planes.stacks * planes.planes
         key = "right", way.residues, columns
         if key not in planes.forms:
             size = 4 * count * (planes.depth // way.residues) * columns
             packed = planes.forms[key] = self._device.allocate(size)
             grid = (columns // way.width, planes.depth // RESIDUES, count)
-            self._run("pack_right", 1, grid, (planes.memory, planes.depth, planes.rows, columns, packed))
+            self._run("pack_right", way, 1, grid, (planes.memory, planes.depth, planes.rows, columns, packed))
         return planes.forms[key]
 
-    def _run(self, kernel: str, octets: int, grid: tuple[int, int, int], arguments: Sequence[Memory | int]) -> None:
+    def _run(
+        self, kernel: str, way: Way, octets: int, grid: tuple[int, int, int], arguments: Sequence[Memory | int]
+    ) -> None:
         if 0 in grid:
             return
-        way = self._way()
-        self._device.run(kernel, matrix_text(), way.macros(octets), grid, self._group(grid), arguments)
+        self._device.run(kernel, matrix_text(), way.macros(octets), grid, self._group(way, grid), arguments)
 
-    def _group(self, grid: tuple[int, int, int]) -> tuple[int, int, int] | None:
+    def _group(self, way: Way, grid: tuple[int, int, int]) -> tuple[int, int, int] | None:
         """Work items that share a panel, and as many rows of them as divide the grid and the device takes."""
-        width = self._way().group
+        width = way.group
         if width == 1:
             return 1, 1, 1
         if grid[0] % width:
@@ -98,7 +101,7 @@ class SyclMatrix:
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
         bytes_each = len(base.moduli) * octets_of(base) * padded(tile.depth, DEPTH)
-        way = self._way()
+        way = self._way(tile.columns)
         rows = tile.right_stacks * padded(padded(tile.columns, COLUMNS), way.panel(octets_of(base)))
         return 4 // way.residues * rows * bytes_each
 
