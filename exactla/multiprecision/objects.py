@@ -19,6 +19,10 @@ from exactla.multiprecision.limits import check_room
 
 Objects = NDArray[np.object_]
 
+ROUNDED = "pass precision=..., to which it is rounded"
+OPERAND = "the operand"
+"""Name of the other side of an operator, which takes no precision."""
+
 _MATRICES = {"flint": ("arb_mat", "fmpz_mat", "fmpq_mat"), "mpmath": ("matrix",)}
 
 
@@ -87,9 +91,9 @@ def read(array: Objects, name: str, read_one: Callable[[Any], Dyadic], accepted:
         except NotFiniteError:
             raise NonFiniteError(name, _index(array.shape, position)) from None
         except NotDyadicError:
+            rounded = "MPArray.from_fractions rounds it to a precision" if name == OPERAND else ROUNDED
             raise ValueError(
-                f"{_entry(name, array.shape, position)} = {str(value)[:40]} is no integer times a power of two; "
-                "pass precision=..., to which it is rounded"
+                f"{_entry(name, array.shape, position)} = {str(value)[:40]} is no integer times a power of two; {rounded}"
             ) from None
         except TypeError:
             kind = type_name(value)
