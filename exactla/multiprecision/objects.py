@@ -19,7 +19,9 @@ from exactla.multiprecision.limits import check_room
 
 Objects = NDArray[np.object_]
 
-ROUNDED = "pass precision=..., to which it is rounded"
+ROUNDED, ROUNDED_FIRST = "pass precision=..., to which it is rounded", "MPArray.from_fractions rounds it to a precision"
+"""What helps where a number is not dyadic."""
+
 OPERAND = "the operand"
 """Name of the other side of an operator, which takes no precision."""
 
@@ -91,9 +93,10 @@ def read(array: Objects, name: str, read_one: Callable[[Any], Dyadic], accepted:
         except NotFiniteError:
             raise NonFiniteError(name, _index(array.shape, position)) from None
         except NotDyadicError:
-            rounded = "MPArray.from_fractions rounds it to a precision" if name == OPERAND else ROUNDED
+            rounded = ROUNDED_FIRST if name == OPERAND else ROUNDED
             raise ValueError(
-                f"{_entry(name, array.shape, position)} = {str(value)[:40]} is no integer times a power of two; {rounded}"
+                f"{_entry(name, array.shape, position)} = {str(value)[:40]} is no integer times a power of two; "
+                f"{rounded}"
             ) from None
         except TypeError:
             kind = type_name(value)
