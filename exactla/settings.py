@@ -107,8 +107,9 @@ def workspace_limit(limit: int | None) -> AbstractContextManager[None]:
     Parameters
     ----------
     limit : int or None
-        Bytes. None restores the default, a quarter of the memory that is free when a call starts. Larger work is cut
-        into blocks; where not even the smallest block fits, a call raises `WorkspaceError` before it allocates.
+        Bytes. None restores the default, a quarter of the memory that is free when a call starts, or half of it for
+        exact solving. Larger work is cut into blocks; where not even the smallest block fits, a call raises
+        `WorkspaceError` before it allocates.
     """
     return _set(workspace_bytes, _checked_limit(limit))
 

@@ -128,3 +128,30 @@ def solve(factors: Factors, right: Sequence[Fraction]) -> list[Fraction]:
         left = y[i] - sum((Fraction(factors.upper[i][k], one) * x[k] for k in range(i + 1, n)), Fraction(0))
         x[i] = left / Fraction(factors.upper[i][i], one)
     return [value / power(c) for value, c in zip(x, factors.column_exponents, strict=True)]
+
+
+def substituted(factors: Factors, right: Sequence[Fraction]) -> list[Fraction]:
+    """Substitution in fixed point: b scaled to a largest entry in [1/2, 1), every component rounded once."""
+    n, one, precision = len(right), 1 << factors.precision, factors.precision
+    scaled = [b / power(r) for b, r in zip(right, factors.row_exponents, strict=True)]
+    top = exponent(scaled)
+    b = [round(scaled[p] * power(precision - top)) for p in factors.perm]
+    y: list[int] = []
+    for i in range(n):
+        y.append(nearest(one * b[i] - sum(factors.lower[i][k] * y[k] for k in range(i)), one))
+    x = [0] * n
+    for i in reversed(range(n)):
+        x[i] = nearest(one * y[i] - sum(factors.upper[i][k] * x[k] for k in range(i + 1, n)), factors.upper[i][i])
+    return [v * power(top - c - precision) for v, c in zip(x, factors.column_exponents, strict=True)]
+
+
+def refined(factors: Factors, matrix: Rows, right: Sequence[Fraction], steps: int) -> list[Fraction]:
+    """Refinement with exact residuals and sums: x + S(b - A x), so many times, from S(b)."""
+    x = substituted(factors, right)
+    for _ in range(steps):
+        residual = [
+            b - sum((a * v for a, v in zip(row, x, strict=True)), Fraction(0))
+            for row, b in zip(matrix, right, strict=True)
+        ]
+        x = [v + d for v, d in zip(x, substituted(factors, residual), strict=True)]
+    return x

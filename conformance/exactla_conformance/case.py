@@ -12,13 +12,15 @@ class Case:
     """A call of `exactla.<function>(*operands, **keywords)`.
 
     A keyword `dtype` is given by its name. With the keyword `return_info` the mask `Info.hull` counts as a further
-    result. The name is unique, seeds the entries and never changes its meaning.
+    result. The function `lu_solve` has the matrix itself as its first operand, and `precision` as a keyword; integers
+    go to functions of multiple precision as an `MPArray`. The name is unique, seeds the entries and never changes its
+    meaning.
     """
 
     name: str
     function: str
     build: Build = field(repr=False)
-    keywords: Mapping[str, str | bool] = field(default_factory=dict)
+    keywords: Mapping[str, str | bool | int] = field(default_factory=dict)
 
     def operands(self) -> tuple[Encoded, ...]:
         """The operands: the same at every call."""

@@ -23,11 +23,11 @@ from exactla.core.nonfinite import special_groups
 from exactla.core.planning import sum_bits
 from exactla.formats import FLOAT_FORMATS, INTEGER_FORMATS, Format
 from exactla_backends.kernels import tables
+from exactla_conformance import linear, multiprecision
 from exactla_conformance.case import Case
 from exactla_conformance.cases import select_cases
 from exactla_conformance.digests import Record, load_reference
 from exactla_conformance.encodings import COMPLEX, Encoded, Floating, common_format, part_format
-from exactla_conformance.linear import FUNCTIONS
 from exactla_conformance.oracle import pair_lines
 
 MAGIC = b"exactla-cases-1\n"
@@ -40,6 +40,9 @@ RESULT_TYPES = ("int", "int64", "bool")
 _INTERVAL_BITS = 4
 """Bits that the pieces of intervals have more than the operands, as `xl_host.h` asks for."""
 
+LEFT_OUT = linear.FUNCTIONS + multiprecision.FUNCTIONS
+"""Functions that the checker does not have."""
+
 Part = tuple[str, Sequence[int]]
 """The format and the entries of a real or an imaginary part."""
 
@@ -51,14 +54,14 @@ def export(
 ) -> int:
     """Write cases and their frozen digests for the checker; returns how many.
 
-    The checker has the kernels of products and nothing that solves systems, so cases of these are left out.
+    The checker has the kernels of products, so cases of systems and of multiple precision are left out.
 
     Raises
     ------
     ValueError
         No case matches `select`, or one of them has no frozen digest.
     """
-    cases = {name: case for name, case in select_cases(select).items() if case.function not in FUNCTIONS}
+    cases = {name: case for name, case in select_cases(select).items() if case.function not in LEFT_OUT}
     if not cases:
         raise ValueError(f"no case matches {select!r}")
     frozen = load_reference(xl.BITS_VERSION)

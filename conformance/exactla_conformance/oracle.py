@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import product
 from operator import mul
 
-from exactla_conformance import linear
+from exactla_conformance import linear, multiprecision
 from exactla_conformance.case import Case
 from exactla_conformance.encodings import (
     COMPLEX,
@@ -266,9 +266,11 @@ def _exact_answer(values: Sequence[Value], shape: Shape) -> tuple[Encoded, ...]:
 
 
 def answer(case: Case, operands: Sequence[Encoded]) -> tuple[Encoded, ...]:
-    """The results of a case: one array, or the two ends, or the two ends and the mask of hulls; or a fraction."""
+    """The results of a case: one array, two ends, or these and the mask of hulls; a fraction; multiple precision."""
     if case.function in linear.FUNCTIONS:
         return linear.linear_answer(case.function, operands)
+    if case.function in multiprecision.FUNCTIONS:
+        return multiprecision.answer(case.function, operands, case.keywords)
     name = str(case.keywords.get("dtype") or common_format([operand.format for operand in operands]))
     if case.function.startswith("mm_interval"):
         return _interval_answer(case, operands, name)

@@ -122,7 +122,9 @@ def first_difference(found: Sequence[Encoded], expected: Sequence[Encoded]) -> s
     """The first encoding in which results differ, in words; None where they are the same."""
     if len(found) != len(expected):
         return f"{len(found)} results, expected {len(expected)}"
-    labels = ("result",) if len(expected) == 1 else ("lo", "hi", "hull")
+    labels = ["result"] if len(expected) == 1 else ["lo", "hi", "hull"]
+    if len(expected) > len(labels):
+        labels = [f"result {number}" for number in range(1, len(expected) + 1)]
     for label, one, two in zip(labels, found, expected, strict=False):
         if (one.format, one.shape) != (two.format, two.shape):
             return f"{label} is {one.format} {list(one.shape)}, expected {two.format} {list(two.shape)}"

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import exactla as xl
+from exactla_conformance import linear, multiprecision
 from exactla_conformance.arrays import dtype, from_array, to_array
 from exactla_conformance.case import Case
 from exactla_conformance.cases import select_cases
 from exactla_conformance.digests import DigestFile, Record, digest, load_reference, reference_path, write_json
 from exactla_conformance.encodings import Encoded
-from exactla_conformance.linear import FUNCTIONS
 from exactla_conformance.oracle import answer
 from exactla_conformance.report import (
     Comparison,
@@ -42,13 +42,15 @@ def reference() -> DigestFile:
 def compute(case: Case, operands: Sequence[Encoded]) -> tuple[Any, ...]:
     """Call exactla: the result arrays of a case."""
     keywords: dict[str, Any] = dict(case.keywords)
+    if case.function in multiprecision.FUNCTIONS:
+        return _multiprecision(case.function, operands, keywords)
     if "dtype" in keywords:
         keywords["dtype"] = dtype(keywords["dtype"])
     result = getattr(xl, case.function)(*map(to_array, operands), **keywords)
     if keywords.get("return_info"):
         ends, info = result
         return (*ends, info.hull)
-    if case.function in FUNCTIONS:
+    if case.function in linear.FUNCTIONS:
         return _fraction(result)
     return tuple(result) if isinstance(result, tuple) else (result,)
 
@@ -60,6 +62,58 @@ def _fraction(result: Any) -> tuple[Any, Any]:
     return np.array([result.numerator], object), np.array([result.denominator], object)
 
 
+def _multiprecision(function: str, operands: Sequence[Encoded], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """The results of a call in multiple precision, in integers."""
+    arrays = [_numbers(function, operand) for operand in operands]
+    if function == "mp_mm":
+        product = xl.mp_mm(*arrays, **keywords)
+        return _dyadic(product) if isinstance(product, xl.MPArray) else (product,)
+    factors = xl.lu_factor(arrays[0], **keywords)
+    if function == "lu_solve":
+        return _dyadic(xl.lu_solve(factors, arrays[1]))
+    lower, upper = (_integers(x.scaled(factors.precision)) for x in (factors.L, factors.U))
+    return lower, upper, factors.perm, factors.row_exponents, factors.column_exponents
+
+
+def _numbers(function: str, operand: Encoded) -> Any:
+    array = to_array(operand)
+    plain = function == "mp_mm" and len(operand.shape) == 2
+    return xl.MPArray.from_float(array) if plain or operand.format == "int" else array
+
+
+def _dyadic(array: Any) -> tuple[Any, Any]:
+    """Integers, not all of them even, and the exponent."""
+    fractions = array.to_fractions()
+    places = [_lowest_bit(x) for x in fractions.flat if x]
+    exponent = min(places, default=0)
+    return _integers(array.scaled(-exponent)), np.array([exponent], object)
+
+
+def _lowest_bit(value: Any) -> int:
+    return int((value.numerator & -value.numerator).bit_length() - value.denominator.bit_length())
+
+
+def _integers(array: Any) -> Any:
+    found = np.empty(array.shape, object)
+    found.flat[:] = [x.numerator for x in array.to_fractions().flat]
+    return found
+
+
+def _check_engine(case: Case) -> None:
+    """Engines of products may be none of multiple precision, whose cases do not run then."""
+    forced = xl.settings.forced_engine.get()
+    if forced is None or case.function not in multiprecision.FUNCTIONS:
+        return
+    backend = _backend_in_use()
+    if forced in {e.name for e in backend.engines} - {e.name for e in backend.multiprecision.engines}:
+        raise xl.EngineLimitError(f"engine {forced!r} of backend {backend.name!r} is none of multiple precision")
+
+
+def _backend_in_use() -> Any:
+    forced = xl.settings.forced_backend.get()
+    return xl.registry.default("cpu") if forced is None else xl.registry.load(forced)
+
+
 def check(case: Case, frozen: Record | None = None, oracle: bool = True) -> Outcome:
     """Run one case under the backend and engine in force, and compare with what is known of it."""
     start = perf_counter()
@@ -69,6 +123,7 @@ def check(case: Case, frozen: Record | None = None, oracle: bool = True) -> Outc
     if frozen and (frozen.call, frozen.input) != (case.call, given):
         problems.append(f"not the frozen case: {case.call} of {given}, frozen {frozen.call} of {frozen.input}")
     try:
+        _check_engine(case)
         arrays = compute(case, operands)
         found = [from_array(array) for array in arrays]
         stated = xl.digest(*arrays)

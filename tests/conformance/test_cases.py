@@ -15,7 +15,7 @@ from exactla_conformance.streams import Stream
 CASES = all_cases()
 FUNCTIONS = (
     "mm", "mm_nt", "bmm", "mm_enclose", "mm_enclose_nt", "bmm_enclose", "mm_exact", "mm_interval", "mm_interval_bounds",
-    "solve", "det", "inv", "nullspace",
+    "solve", "det", "inv", "nullspace", "mp_mm", "lu_factor", "lu_solve",
 )  # fmt: skip
 
 

@@ -8,11 +8,13 @@ import flint
 import numpy as np
 import pytest
 
+from exactla_conformance import linear
 from exactla_conformance.case import Case
 from exactla_conformance.cases import all_cases
 from exactla_conformance.encodings import FLOATS, NAN, Encoded, Floating, part_format, power_of_two
 from exactla_conformance.oracle import answer, pair_lines
 from exactla_conformance.streams import Stream, anything, draw, fixed, ordinary
+from tests import lu_oracle
 
 DOUBLE = FLOATS["float64"]
 
@@ -233,3 +235,36 @@ def test_null_spaces_and_determinants_of_fractions():
     assert (numerators.shape, numerators.entries, denominator.entries) == ((3, 1), [1, -2, 1], [1])
     assert [x.entries for x in ask("det", doubles([[Fraction(1, 2), 0], [7, Fraction(-3, 4)]]))] == [[-3], [8]]
     assert ask("det", integers([[1, 2], [2, 4]]))[0].entries == [0]
+
+
+def long(rows):
+    return Encoded("int", np.shape(rows), [int(x) for row in rows for x in row])
+
+
+def test_products_in_multiple_precision():
+    product, exponent = ask("mp_mm", long([[3, 1]]), long([[4], [-20]]), precision=2)
+    assert (product.entries, exponent.entries) == ([-1], [3])
+    product, exponent = ask("mp_mm", long([[9, 11]]), long([[1, 0], [0, 1]]), precision=3)
+    assert (product.entries, exponent.entries) == ([2, 3], [2])  # 9 to 8, the tie of 11 to 12
+    pair = Encoded("float64", (1, 1, 2), [encode(1), encode(Fraction(1, 1 << 60))])
+    (squared,) = ask("mp_mm", pair, pair)
+    assert values(squared) == [1, Fraction(1, 1 << 59)]
+
+
+def test_factors_worked_out_by_hand():
+    # columns are scaled by 2**3, then rows by 1: [[1/4, 1/2], [1/2, 1/2]] in units of 1/16 is [[4, 8], [8, 8]]
+    lower, upper, *lists = ask("lu_factor", long([[2, 4], [4, 4]]), precision=4)
+    assert (lower.entries, upper.entries) == ([16, 0, 8, 16], [8, 8, 0, 4])
+    assert [x.entries for x in lists] == [[1, 0], [0, 0], [3, 3]]
+    solution, exponent = ask("lu_solve", long([[2, 4], [4, 4]]), long([[10], [12]]), precision=4)
+    assert [x * Fraction(2) ** exponent.entries[0] for x in solution.entries] == [1, 2]
+
+
+def test_factors_are_those_of_the_other_definition():
+    case = all_cases()["lu-random-20"]
+    operands = case.operands()
+    expected = lu_oracle.factor(linear.read_rows(operands[0]), case.keywords["precision"])
+    lower, upper, order, rows, columns = (x.entries for x in answer(case, operands))
+    assert lower == [x for row in expected.lower for x in row]
+    assert upper == [x for row in expected.upper for x in row]
+    assert [order, rows, columns] == [expected.perm, expected.row_exponents, expected.column_exponents]

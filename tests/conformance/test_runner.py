@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -161,6 +162,33 @@ def test_a_case_beyond_an_engine_is_said_not_to_be_run(few, monkeypatch):
     report = run()
     assert not report.failures
     assert [(outcome.name, "3992 bits" in outcome.skipped) for outcome in report.skipped] == [("int-fibonacci", True)]
+
+
+def test_engines_of_products_alone_run_no_multiple_precision(monkeypatch):
+    engines = [SimpleNamespace(name=name) for name in ("int8", "fp8")]
+    backend = SimpleNamespace(name="cuda", engines=engines, multiprecision=SimpleNamespace(engines=engines[:1]))
+    monkeypatch.setattr(runner, "_backend_in_use", lambda: backend)
+    with xl.engine("fp8"):
+        assert "is none of multiple precision" in check(all_cases()["mp-mm-ties"]).skipped
+    with xl.engine("nohow"), pytest.raises(xl.BackendUnavailable, match="nohow"):
+        check(all_cases()["mp-mm-ties"])
+
+
+@pytest.mark.parametrize("name", ["lu-ties-9", "lu-solve-lotkin-8", "mp-mm-3-17-2-700-rounded"])
+def test_one_unit_in_multiple_precision_is_found(frozen, monkeypatch, name):
+    case = all_cases()[name]
+    assert check_frozen(case, frozen, oracle=True).problems == ()
+
+    def spoiled(case, operands):
+        first, *others = compute(case, operands)
+        first = first.copy()
+        first[-1, -1] += 2
+        return first, *others
+
+    monkeypatch.setattr(runner, "compute", spoiled)
+    problems = check_frozen(case, frozen).problems
+    assert "the result is not the frozen one" in problems
+    assert "[" in problems[-1]
 
 
 def test_a_missing_library_is_loud(few, monkeypatch):

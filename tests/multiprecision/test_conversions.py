@@ -279,7 +279,7 @@ def test_components_beyond_the_largest_float():
         (
             lambda: MPArray.from_fractions([1], precision=1.5),
             TypeError,
-            "a precision in bits is an integer",
+            "a precision in bits is an integer, got a float",
         ),
         (lambda: MPArray.from_fractions([2j]), TypeError, "complex"),
         (lambda: MPArray.from_fractions([float("inf")]), xl.NonFiniteError, r"array\[0\]"),

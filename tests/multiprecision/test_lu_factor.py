@@ -79,6 +79,53 @@ def test_solutions_are_close(backend, rng, columns):
     assert error < Fraction(1, 1 << (precision - 40))
 
 
+@pytest.mark.parametrize("kind", ["floats", "rationals", "mparray"])
+def test_refinement_is_the_defined_one(backend, rng, kind):
+    n, precision = 13, 90
+    if kind == "rationals":
+        rows = [[Fraction(3 * i - j * j + 1, 7 + i + 2 * j) for j in range(n)] for i in range(n)]
+        right = [[Fraction(i, 3), Fraction(1, i + 1)] for i in range(n)]
+        matrix, given = rows, right
+    else:
+        matrix = rng.standard_normal((n, n)) * 2.0 ** rng.integers(-40, 40, (n, n))
+        given = rng.standard_normal((n, 2))
+        rows, right = ([[Fraction(x) for x in row] for row in array.tolist()] for array in (matrix, given))
+        if kind == "mparray":
+            matrix, given = xl.MPArray.from_float(matrix), xl.MPArray.from_float(given)
+    expected = lu_oracle.factor(rows, precision)
+    with xl.backend(backend):
+        factors = xl.lu_factor(matrix, precision=precision)
+        for steps in (0, 1, 3):
+            found = factors.solve(given, refine=steps).to_fractions()
+            for c in range(2):
+                column = [row[c] for row in right]
+                assert found[:, c].tolist() == lu_oracle.refined(expected, rows, column, steps)
+
+
+def test_a_right_hand_side_of_zeros(backend):
+    with xl.backend(backend):
+        factors = xl.lu_factor([[Fraction(1, 8), 3], [1, Fraction(1, 32)]], precision=80)
+        found = factors.solve([[0, 1], [0, 2]])
+        assert found[:, 0].tolist() == [0, 0]
+        assert abs(found.exponent) < 200
+        assert (found[:, 1] == factors.solve([1, 2])).all()
+
+
+def test_refinement_adds_digits(backend):
+    n, precision = 20, 250
+    rows = [[Fraction(1, i + j + 1) if i else Fraction(1) for j in range(n)] for i in range(n)]
+    x = [Fraction(i + 1) for i in range(n)]
+    right = [sum((a * y for a, y in zip(row, x, strict=True)), Fraction(0)) for row in rows]
+    with xl.backend(backend):
+        factors = xl.lu_factor(rows, precision=precision)
+        bits = [_correct_bits(factors.solve(right, refine=steps).to_fractions(), x) for steps in range(4)]
+        assert factors.solve(np.zeros(n), refine=2).tolist() == [0] * n
+        with pytest.raises(ValueError, match="number of steps, got -1"):
+            factors.solve(right, refine=-1)
+    gains = np.diff(bits)
+    assert (gains > precision - factors.bits_lost - 40).all()
+
+
 def test_as_many_bits_as_arb(backend):
     n, precision = 40, 400
     with xl.backend(backend):

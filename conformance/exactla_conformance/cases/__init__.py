@@ -10,6 +10,7 @@ from exactla_conformance.cases import (
     dtypes,
     integers,
     intervals,
+    multiprecision,
     nonfinite,
     rounding,
     scales,
@@ -27,6 +28,7 @@ _FAMILIES: tuple[Callable[[], Iterator[Case]], ...] = (
     *intervals.FAMILIES,
     *nonfinite.FAMILIES,
     *systems.FAMILIES,
+    *multiprecision.FAMILIES,
 )
 
 
