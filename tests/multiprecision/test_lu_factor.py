@@ -1,6 +1,7 @@
 """`lu_factor` beside its definition in Python's integers, on every backend."""
 
 from fractions import Fraction
+from typing import Any
 
 import flint
 import numpy as np
@@ -82,6 +83,8 @@ def test_solutions_are_close(backend, rng, columns):
 @pytest.mark.parametrize("kind", ["floats", "rationals", "mparray"])
 def test_refinement_is_the_defined_one(backend, rng, kind):
     n, precision = 13, 90
+    matrix: Any
+    given: Any
     if kind == "rationals":
         rows = [[Fraction(3 * i - j * j + 1, 7 + i + 2 * j) for j in range(n)] for i in range(n)]
         right = [[Fraction(i, 3), Fraction(1, i + 1)] for i in range(n)]
