@@ -7,6 +7,7 @@ from typing import Any
 import exactla as xl
 from bench.contestant import Contestant, Guarantee, Job, Problem
 from bench.multiprecision import MPJob, MPProblem
+from bench.multiprecision_peers import ArbJob, ArbPeer, Own, checked
 from bench.peers.importing import LibraryPeer, load
 
 Rows = list[list[Any]]
@@ -42,54 +43,27 @@ class _LuJob(MPJob):
         return self._details
 
 
-class ExactlaLU(Contestant):
+class ExactlaLU(Own):
     """`exactla.lu_factor` and `LU.solve` on one backend."""
 
     name = "lu_factor"
-    guarantee = Guarantee.ROUNDED
-
-    def __init__(self, backend: str) -> None:
-        self.summary = f"exactla.lu_factor and solve, {backend} backend"
-        self._backend = backend
-
-    def version(self) -> str:
-        return str(xl.__version__)
+    call = "exactla.lu_factor and solve"
 
     def prepare(self, problem: Problem, threads: int) -> Job:
-        return _LuJob(_checked(problem), self._backend)
+        return _LuJob(checked(problem), self._backend)
 
 
-class _ArbJob(MPJob):
-    def __init__(self, problem: MPProblem, threads: int) -> None:
-        self._flint, self._threads, self._precision = load("flint"), threads, problem.precision
-        self._a, self._b = problem.share("flint", lambda: (problem.a.to_flint(), problem.b.to_flint()))
-
-    def compute(self) -> Any:
-        self._flint.ctx.threads = self._threads
-        with self._flint.ctx.workprec(self._precision):
-            return self._a.solve(self._b, algorithm="approx")
-
-    def mp(self, result: Any) -> Any:
-        return xl.MPArray.from_flint(result)
+class _ArbJob(ArbJob):
+    def answer(self) -> Any:
+        return self._a.solve(self._b, algorithm="approx")
 
 
-class ArbSolve(LibraryPeer):
+class ArbSolve(ArbPeer):
     """FLINT's arb: recursive LU at a working precision, without error bounds."""
 
     guarantee = Guarantee.NONE
-    module = "flint"
-    distribution = "python-flint"
-
-    def __init__(self, threads: int | None) -> None:
-        self.name = "arb" if threads is None else f"arb-{threads}-thread"
-        self.summary = 'FLINT arb_mat.solve, "approx"' + (f", {threads} thread" if threads else "")
-        self._threads = threads
-
-    def version(self) -> str:
-        return f"{load('flint').__FLINT_VERSION__} (python-flint {super().version()})"
-
-    def prepare(self, problem: Problem, threads: int) -> Job:
-        return _ArbJob(_checked(problem), self._threads or threads)
+    call = 'FLINT arb_mat.solve, "approx"'
+    job = _ArbJob
 
 
 class _MpmathJob(MPJob):
@@ -121,7 +95,7 @@ class MpmathSolve(LibraryPeer):
         return f"pure Python: timed up to n = {limit}" if max(problem.shape) > limit else None
 
     def prepare(self, problem: Problem, threads: int) -> Job:
-        return _MpmathJob(_checked(problem))
+        return _MpmathJob(checked(problem))
 
 
 class _NaiveJob(MPJob):
@@ -159,7 +133,7 @@ class Naive(LibraryPeer):
         return f"a loop in Python over MPFR numbers: timed up to n = {limit}" if max(problem.shape) > limit else None
 
     def prepare(self, problem: Problem, threads: int) -> Job:
-        return _NaiveJob(_checked(problem), self._factor)
+        return _NaiveJob(checked(problem), self._factor)
 
 
 def unblocked(a: Rows, b: list[Any]) -> None:
@@ -212,12 +186,6 @@ def _substitute(a: Rows, b: list[Any]) -> list[Any]:
             total -= u * x
         b[i] = total / a[i][i]
     return b
-
-
-def _checked(problem: Problem) -> MPProblem:
-    if not isinstance(problem, MPProblem):
-        raise TypeError("systems of multiple precision only")
-    return problem
 
 
 PEERS: dict[str, Contestant] = {

@@ -13,6 +13,7 @@ from bench import peaks
 from bench.contestant import Contestant, Guarantee, Job, Problem
 from bench.lu_solvers import LARGEST
 from bench.multiprecision import MPJob, MPProblem
+from bench.multiprecision_peers import ArbJob, ArbPeer, Own, checked
 from bench.peers.importing import LibraryPeer, load
 
 _SOURCE = Path(__file__).with_name("components.c")
@@ -35,57 +36,30 @@ class _MmJob(MPJob):
         return {"backend": self._backend}
 
 
-class ExactlaMm(Contestant):
+class ExactlaMm(Own):
     """`exactla.mp_mm` on one backend; components are converted before and after within the time."""
 
     name = "mp_mm"
-    guarantee = Guarantee.ROUNDED
-
-    def __init__(self, backend: str) -> None:
-        self.summary = f"exactla.mp_mm, {backend} backend"
-        self._backend = backend
-
-    def version(self) -> str:
-        return str(xl.__version__)
+    call = "exactla.mp_mm"
 
     def prepare(self, problem: Problem, threads: int) -> Job:
-        return _MmJob(_checked(problem), self._backend)
+        return _MmJob(checked(problem), self._backend)
 
 
-class _ArbJob(MPJob):
-    def __init__(self, problem: MPProblem, threads: int) -> None:
-        self._flint, self._threads, self._precision = load("flint"), threads, problem.precision
-        self._a, self._b = problem.share("flint", lambda: (problem.a.to_flint(), problem.b.to_flint()))
-
-    def compute(self) -> Any:
-        self._flint.ctx.threads = self._threads
-        with self._flint.ctx.workprec(self._precision):
-            return self._a * self._b
-
-    def mp(self, result: Any) -> Any:
-        return xl.MPArray.from_flint(result)
+class _ArbJob(ArbJob):
+    def answer(self) -> Any:
+        return self._a * self._b
 
 
-class ArbProduct(LibraryPeer):
+class ArbProduct(ArbPeer):
     """FLINT's ball matrices at a working precision."""
 
     guarantee = Guarantee.ENCLOSURE
-    module = "flint"
-    distribution = "python-flint"
-
-    def __init__(self, threads: int | None) -> None:
-        self.name = "arb" if threads is None else f"arb-{threads}-thread"
-        self.summary = "FLINT arb_mat product" + (f", {threads} thread" if threads else "")
-        self._threads = threads
-
-    def version(self) -> str:
-        return f"{load('flint').__FLINT_VERSION__} (python-flint {super().version()})"
+    call = "FLINT arb_mat product"
+    job = _ArbJob
 
     def refuses(self, problem: Problem) -> str | None:
-        return "for numbers, not components" if _checked(problem).components else None
-
-    def prepare(self, problem: Problem, threads: int) -> Job:
-        return _ArbJob(_checked(problem), self._threads or threads)
+        return "for numbers, not components" if checked(problem).components else None
 
 
 class _MpfrJob(MPJob):
@@ -118,13 +92,13 @@ class MpfrProduct(LibraryPeer):
     distribution = "gmpy2"
 
     def refuses(self, problem: Problem) -> str | None:
-        if _checked(problem).components:
+        if checked(problem).components:
             return "for numbers, not components"
         limit = LARGEST["gmpy2"]
         return f"a loop in Python over MPFR numbers: timed up to n = {limit}" if max(problem.shape) > limit else None
 
     def prepare(self, problem: Problem, threads: int) -> Job:
-        return _MpfrJob(_checked(problem))
+        return _MpfrJob(checked(problem))
 
 
 class _LoopJob(MPJob):
@@ -164,19 +138,13 @@ class ComponentLoops(Contestant):
         return peaks.missing()
 
     def refuses(self, problem: Problem) -> str | None:
-        checked = _checked(problem)
-        if checked.components is None:
+        product = checked(problem)
+        if product.components is None:
             return "for components only"
-        return "square matrices only" if len(set(checked.shape)) > 1 else None
+        return "square matrices only" if len(set(product.shape)) > 1 else None
 
     def prepare(self, problem: Problem, threads: int) -> Job:
-        return _LoopJob(_checked(problem), threads)
-
-
-def _checked(problem: Problem) -> MPProblem:
-    if not isinstance(problem, MPProblem):
-        raise TypeError("products of multiple precision only")
-    return problem
+        return _LoopJob(checked(problem), threads)
 
 
 PEERS: dict[str, Contestant] = {

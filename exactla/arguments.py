@@ -15,7 +15,7 @@ def integer(value: Any, what: str) -> int:
         raise TypeError(f"{what} is an integer, got a {type(value).__name__}") from None
 
 
-def integers(values: NDArray[np.object_], what: str) -> NDArray[np.object_]:
+def integers(values: NDArray[Any], what: str) -> NDArray[np.object_]:
     """An object array of integers of any types as Python's, or the error that names what an entry should be."""
     found = np.empty(values.size, object)
     try:

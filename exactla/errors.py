@@ -4,6 +4,8 @@ Each derives from `ExactlaError` and from the built-in or NumPy class that a cal
 same fault. This module knows nothing of arrays or backends.
 """
 
+from typing import Any
+
 import numpy as np
 
 
@@ -27,6 +29,10 @@ class NonFiniteError(ExactlaError, ValueError):
         self.index = index
         where = f"[{', '.join(map(str, index))}]" if index else ""
         super().__init__(f"{operand}{where} is not finite{hint and '; ' + hint}")
+        self._arguments = operand, index, hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments, self.__dict__
 
 
 class SingularMatrixError(ExactlaError, np.linalg.LinAlgError, ZeroDivisionError):
@@ -89,3 +95,7 @@ class WorkspaceError(ExactlaError, MemoryError):
             f"{what} {needed:,} bytes of workspace and {allowed:,} are allowed; "
             "raise the limit with exactla.workspace_limit(...)"
         )
+        self._arguments = needed, allowed, what
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._arguments, self.__dict__

@@ -207,7 +207,10 @@ def inv(A: Any, *, progress: Progress | None = None) -> Rational:
     """
     matrix = _square(A)
     size = matrix.rows.shape[0]
-    return _solve(matrix, read_exact(np.eye(size, dtype=np.int64), "b"), progress)
+    try:
+        return _solve(matrix, read_exact(np.eye(size, dtype=np.int64), "b"), progress)
+    except SingularMatrixError:
+        raise _singular("it has no inverse") from None
 
 
 def nullspace(A: Any, *, progress: Progress | None = None) -> Rational:
@@ -250,7 +253,7 @@ def factor(A: Any, *, progress: Progress | None = None) -> "Factorization":
         # those who call later have no progress to hear of
         factors = _factor(backend, matrix, replace(conditions, progress=None))
     if factors.inverse is None:
-        raise _singular()
+        raise _singular("det is 0, rank and nullspace tell more, and solve_general finds solutions")
     return factors
 
 
@@ -397,8 +400,8 @@ def _read_right(matrix: ExactArray, b: Any) -> ExactArray:
     return right
 
 
-def _singular() -> SingularMatrixError:
-    return SingularMatrixError("A is singular; solve_general finds the solutions, if there are any")
+def _singular(what: str = "solve_general finds the solutions, if there are any") -> SingularMatrixError:
+    return SingularMatrixError(f"A is singular; {what}")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Bad input: for every public call the named error, with the fact that helps, and operands left as they were."""
 
 import datetime
+import pickle
 from fractions import Fraction
 
 import ml_dtypes
@@ -376,3 +377,36 @@ def test_operands_are_left_as_they_were(name, call, good, names):
         call(a, EYE)
     call(a, EYE, nonfinite="propagate")
     assert a.tobytes() == before
+
+
+# ---- what goes to another process -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        xl.NonFiniteError("a", (1, 2), "a hint"),
+        xl.WorkspaceError(5, 3),
+        xl.WorkspaceError(5, 3, "arrays need"),
+        xl.PrecisionError("too few", 7),
+        xl.InconsistentSystemError("none", (1, -2)),
+        xl.SingularMatrixError("singular"),
+        xl.BackendUnavailable("missing"),
+    ],
+    ids=repr,
+)
+def test_errors_survive_pickling(error):
+    error.add_note("a note")
+    found = pickle.loads(pickle.dumps(error))
+    assert type(found) is type(error)
+    assert str(found) == str(error)
+    assert found.__dict__ == error.__dict__
+
+
+def test_a_singular_matrix_has_no_inverse():
+    with pytest.raises(xl.SingularMatrixError, match="A is singular; it has no inverse"):
+        xl.inv([[1, 2], [2, 4]])
+    with pytest.raises(xl.SingularMatrixError, match="A is singular; det is 0"):
+        xl.factor([[1, 2], [2, 4]])
+    with pytest.raises(xl.SingularMatrixError, match="A is singular; solve_general"):
+        xl.solve([[1, 2], [2, 4]], [1, 2])

@@ -82,3 +82,12 @@ def test_enclosures_hold_the_numbers(rng):
         x.round("float32", "sideways")
     with pytest.raises(TypeError, match="complex"):
         x.round("complex64")
+
+
+def test_parts_that_are_no_integers():
+    for numerators in ([0.5], ["1"], [None]):
+        with pytest.raises(TypeError, match="a numerator is an integer, got a"):
+            xl.Rational(numerators, 1)
+    with pytest.raises(TypeError, match="a denominator is an integer, got a float"):
+        xl.Rational([1], 2.0)
+    assert all(type(x) is int for x in xl.Rational([np.int64(4), True], np.int8(2)).numerators)

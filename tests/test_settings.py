@@ -112,7 +112,7 @@ def test_numbers_of_threads_that_are_none(bad):
     with pytest.raises(ValueError, match="number of threads is from 1 to"):
         xl.threads(bad)
     for other in ("2", 1.5, [1]):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="the number of threads is an integer, got a"):
             xl.threads(other)
 
 
@@ -195,7 +195,7 @@ def test_limits_that_are_no_number_of_bytes(bad):
         with pytest.raises(ValueError, match="positive"):
             call(bad)
         for other in ("1 GiB", 1.5, [1]):
-            with pytest.raises(TypeError):
+            with pytest.raises(TypeError, match="a workspace limit in bytes is an integer, got a"):
                 call(other)
 
 

@@ -1,6 +1,7 @@
 """Exact solving against python-flint, which shares no code with it, and by the identity A N = D b."""
 
 import math
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -223,3 +224,9 @@ print(xl.solve([[2]], [4]).tolist())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split("\n")[:2] == ["interrupted", "[Fraction(2, 1)]"]
+
+
+def test_a_factorization_shows_its_shape_and_backend():
+    assert re.fullmatch(
+        r"<exactla.Factorization: matrix of shape \(2, 2\), backend \w+>", repr(xl.factor([[1, 2], [3, 4]]))
+    )

@@ -93,7 +93,7 @@ def test_widths_of_views_and_of_nothing(rng):
     [
         (np.zeros(2), np.zeros(2, np.float32), TypeError, "float64.*float32"),
         (np.zeros(2, int), np.zeros(2, int), TypeError, "int64"),
-        (np.zeros(2, complex), np.zeros(2, complex), TypeError, "real|complex"),
+        (np.zeros(2, complex), np.zeros(2, complex), TypeError, "got complex float64 and complex float64"),
         (np.zeros(2), np.zeros(3), ValueError, r"\(2,\).*\(3,\)"),
         (np.array([0.0, np.nan]), np.zeros(2), ValueError, r"lo\[1\]"),
         (np.zeros((1, 2)), np.array([[0.0, np.nan]]), ValueError, r"hi\[0, 1\]"),

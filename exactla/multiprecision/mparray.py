@@ -323,7 +323,7 @@ def _operand(value: Any) -> MPArray | None:
     if isinstance(value, (list, tuple, str, bytes)) or value is None:
         return None
     try:
-        return MPArray._of_objects(value, dyadics.exact, "", "the operand")
+        return MPArray._of_objects(value, dyadics.exact, "", objects.OPERAND)
     except TypeError:
         return None
 

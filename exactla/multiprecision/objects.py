@@ -19,6 +19,12 @@ from exactla.multiprecision.limits import check_room
 
 Objects = NDArray[np.object_]
 
+ROUNDED, ROUNDED_FIRST = "pass precision=..., to which it is rounded", "MPArray.from_fractions rounds it to a precision"
+"""What helps where a number is not dyadic."""
+
+OPERAND = "the operand"
+"""Name of the other side of an operator, which takes no precision."""
+
 _MATRICES = {"flint": ("arb_mat", "fmpz_mat", "fmpq_mat"), "mpmath": ("matrix",)}
 
 
@@ -87,9 +93,10 @@ def read(array: Objects, name: str, read_one: Callable[[Any], Dyadic], accepted:
         except NotFiniteError:
             raise NonFiniteError(name, _index(array.shape, position)) from None
         except NotDyadicError:
+            rounded = ROUNDED_FIRST if name == OPERAND else ROUNDED
             raise ValueError(
                 f"{_entry(name, array.shape, position)} = {str(value)[:40]} is no integer times a power of two; "
-                "pass precision=..., to which it is rounded"
+                f"{rounded}"
             ) from None
         except TypeError:
             kind = type_name(value)

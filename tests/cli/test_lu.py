@@ -55,7 +55,7 @@ def test_the_solution_is_described_and_saved(folder, capsys):
         (["singular.npy", "--precision", "100"], "singular.npy"),
         (["nan.npy", "--precision", "100"], "nan.npy: the entry [0, 1] is not finite"),
         (["wide.npy", "--precision", "100"], "square"),
-        (["a.npy", "--precision", "1"], "from 2 to"),
+        (["a.npy", "--precision", "1"], "2 bits or more"),
         (["a.npy"], "--precision"),
         (["a.npy", "--precision", "100", "-o", "x.csv"], ".npz"),
         (["a.npy", "b.npy", "--precision", "100", "-o", "x.npz"], ".csv"),

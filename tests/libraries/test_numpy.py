@@ -4,11 +4,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 from exactla.arrays import read
 from exactla.formats import BIGINT, FLOAT_FORMATS, INTEGER_FORMATS
+from exactla.results import Enclosure
 
 gmpy2 = pytest.importorskip("gmpy2")
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -143,7 +145,7 @@ def test_integers_that_floats_beside_them_would_round() -> None:
         ([[1, "x"]], TypeError, r"a\[0, 1\] is a str; nested lists may hold integers, floats"),
         ([Fraction(1, 2)], TypeError, r"a\[0\] is a fractions.Fraction; nested lists"),
         ([None], TypeError, r"a\[0\] is a NoneType"),
-        ([gmpy2.mpq(1, 2)], TypeError, r"a\[0\] is a gmpy2.mpq"),
+        ([gmpy2.mpq(1, 2)], TypeError, r"a\[0\] is a gmpy2.mpq; .*; MPArray.from_fractions takes"),
         ([[np.ma.ones(2)]], TypeError, r"a\[0, 0\] is a numpy.ma.MaskedArray"),
         (np.array([[1, 2], [3, 0.5]], dtype=object), TypeError, r"a\[1, 1\] is a float; object arrays, and lists"),
         (np.array([1, None], dtype=object), TypeError, r"a\[1\] is a NoneType; object arrays, and lists"),
@@ -163,6 +165,8 @@ def test_integers_that_floats_beside_them_would_round() -> None:
         (np.dtype("f8"), TypeError, "a is a numpy.dtypes.Float64DType; supported are"),
         (Fraction(1, 2), TypeError, "a is a fractions.Fraction; supported are"),
         ({}, TypeError, "a is a dict; supported are"),
+        (Enclosure(1, 2), TypeError, "a is a .*Enclosure; pass its lo and hi"),
+        (mpmath.matrix([[1]]), TypeError, "a is a .*matrix; MPArray.from_mpmath reads it"),
     ],
     ids=repr,
 )

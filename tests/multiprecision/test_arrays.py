@@ -227,3 +227,34 @@ def test_the_least_integer_of_its_limbs():
     assert least.rounded(2).item() == value
     assert least.to_float().item() == float(value)
     assert (least < least + 1).all()
+
+
+def test_nothing_changes():
+    x = mp([1, 2])
+    for name, value in {"exponent": 3, "limbs": np.zeros((2, 1), np.uint64), "new": 1}.items():
+        with pytest.raises(AttributeError, match=f"never changes, and {name} cannot be set"):
+            setattr(x, name, value)
+    with pytest.raises(ValueError, match="read-only"):
+        x.limbs[0] = 5
+    assert x.tolist() == pickle.loads(pickle.dumps(x)).tolist() == [1, 2]
+    assert not pickle.loads(pickle.dumps(x)).limbs.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda x: x @ x, TypeError, "mp_mm multiplies matrices"),
+        (lambda x: np.ones((2, 2)) @ x, TypeError, "mp_mm multiplies matrices"),
+        (lambda x: x + np.nan, xl.NonFiniteError, "^the operand is not finite$"),
+        (lambda x: x * Fraction(1, 3), ValueError, "^the operand = 1/3 is no .*; MPArray.from_fractions"),
+        (float, TypeError, r"shape \(2,\) is no single number; index it"),
+        (lambda x: x.item(), ValueError, r"shape \(2,\) has no only entry"),
+        (lambda x: x.scaled(0.5), TypeError, "an exponent is an integer, got a float"),
+        (lambda x: x.to_strings("5"), TypeError, "a number of digits is an integer, got a str"),
+        (lambda x: xl.mm(x, x), TypeError, r"a is a .*MPArray; exactla.mp_mm multiplies it, and to_float\(\)"),
+        (lambda x: xl.solve(x, x), TypeError, r"A is a .*MPArray; .*to_fractions\(\)"),
+    ],
+)
+def test_messages_say_what_helps(call, error, message):
+    with pytest.raises(error, match=message):
+        call(mp([1, 2]))
