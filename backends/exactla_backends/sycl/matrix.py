@@ -101,9 +101,14 @@ class SyclMatrix:
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
         bytes_each = len(base.moduli) * octets_of(base) * padded(tile.depth, DEPTH)
-        way = self._way(tile.columns)
-        rows = tile.right_stacks * padded(padded(tile.columns, COLUMNS), way.panel(octets_of(base)))
-        return 4 // way.residues * rows * bytes_each
+        # the left operand of a Gram matrix may have been the right one of an earlier block
+        sides = (tile.right_stacks, tile.columns), (tile.left_stacks, tile.rows)
+        return bytes_each * sum(stacks * self._packed(rows, octets_of(base)) for stacks, rows in sides)
+
+    def _packed(self, columns: int, octets: int) -> int:
+        """Bytes of a packed row, for each byte of residues."""
+        way = self._way(columns)
+        return 4 // way.residues * padded(padded(columns, COLUMNS), way.panel(octets))
 
 
 @cache
