@@ -270,6 +270,9 @@ class Factorization:
         size = len(self.form.integers)
         return f"<exactla.Factorization: matrix of shape {(size, size)}, backend {self.backend.name}>"
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a Factorization holds memory of its device; pickle the matrix, and factor it again")
+
     def solve(self, b: Any) -> Rational:
         """The exact solution of ``A @ x = b``, as from `exactla.solve`."""
         return self._solve(_read_right(self.matrix, b))

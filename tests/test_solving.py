@@ -1,6 +1,7 @@
 """Exact solving against python-flint, which shares no code with it, and by the identity A N = D b."""
 
 import math
+import pickle
 import re
 import subprocess
 import sys
@@ -230,3 +231,8 @@ def test_a_factorization_shows_its_shape_and_backend():
     assert re.fullmatch(
         r"<exactla.Factorization: matrix of shape \(2, 2\), backend \w+>", repr(xl.factor([[1, 2], [3, 4]]))
     )
+
+
+def test_a_factorization_is_not_pickled():
+    with pytest.raises(TypeError, match="pickle the matrix"):
+        pickle.dumps(xl.factor([[1, 2], [3, 4]]))

@@ -29,7 +29,7 @@ class MPArray(Convertible):
     Attributes
     ----------
     limbs : uint64 array, shape (..., L)
-        Integers in two's complement, the least significant limb first, contiguous in C order.
+        Integers in two's complement, the least significant limb first, contiguous in C order; read-only.
     exponent : int
         An entry is integer * 2**exponent.
 
