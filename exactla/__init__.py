@@ -34,7 +34,8 @@ from exactla.widths import width_ulps
 
 if TYPE_CHECKING:
     from exactla import gallery
-    from exactla.factoring import LU, lu_factor, lu_solve
+    from exactla.factoring import LU, lu_factor
+    from exactla.mp_certified import lu_solve
     from exactla.mp_products import mp_mm
     from exactla.mparray import MPArray
     from exactla.rationals import Rational
@@ -109,7 +110,8 @@ __all__ = [
 ]
 
 _LATE = {
-    "exactla.factoring": ("LU", "lu_factor", "lu_solve"),
+    "exactla.factoring": ("LU", "lu_factor"),
+    "exactla.mp_certified": ("lu_solve",),
     "exactla.mp_products": ("mp_mm",),
     "exactla.mparray": ("MPArray",),
     "exactla.rationals": ("Rational",),

@@ -79,19 +79,24 @@ def test_solutions_are_close(backend, rng, columns):
     assert error < Fraction(1, 1 << (precision - 40))
 
 
+def _system(rng, n, kind):
+    if kind == "rationals":
+        rows = [[Fraction(3 * i - j * j + 1, 7 + i + 2 * j) for j in range(n)] for i in range(n)]
+        return rows, [[Fraction(i, 3), Fraction(1, i + 1)] for i in range(n)]
+    matrix, right = rng.standard_normal((n, n)) * 2.0 ** rng.integers(-40, 40, (n, n)), rng.standard_normal((n, 2))
+    return (matrix, right) if kind == "floats" else (xl.MPArray.from_float(matrix), xl.MPArray.from_float(right))
+
+
+def _exactly(array):
+    rows = array if isinstance(array, list) else array.tolist()
+    return [[Fraction(x) for x in row] for row in rows]
+
+
 @pytest.mark.parametrize("kind", ["floats", "rationals", "mparray"])
 def test_refinement_is_the_defined_one(backend, rng, kind):
     n, precision = 13, 90
-    if kind == "rationals":
-        rows = [[Fraction(3 * i - j * j + 1, 7 + i + 2 * j) for j in range(n)] for i in range(n)]
-        right = [[Fraction(i, 3), Fraction(1, i + 1)] for i in range(n)]
-        matrix, given = rows, right
-    else:
-        matrix = rng.standard_normal((n, n)) * 2.0 ** rng.integers(-40, 40, (n, n))
-        given = rng.standard_normal((n, 2))
-        rows, right = ([[Fraction(x) for x in row] for row in array.tolist()] for array in (matrix, given))
-        if kind == "mparray":
-            matrix, given = xl.MPArray.from_float(matrix), xl.MPArray.from_float(given)
+    matrix, given = _system(rng, n, kind)
+    rows, right = (_exactly(array) for array in (matrix, given))
     expected = lu_oracle.factor(rows, precision)
     with xl.backend(backend):
         factors = xl.lu_factor(matrix, precision=precision)
