@@ -47,7 +47,17 @@ def _parser() -> ArgumentParser:
 
     solve = known.add_parser("solve", help="exact solutions of linear systems, beside peers")
     _common(solve, sizes="64,128,256,512,1024", dtypes=None, data="random,planted", repeat=3)
-    solve.add_argument("--columns", default="1", help="right-hand sides, n for as many as unknowns (default: 1)")
+    solve.add_argument(
+        "--columns",
+        default="1",
+        help="right-hand sides, n for as many as unknowns; the first kind takes all (default: 1)",
+    )
+    solve.add_argument(
+        "--once-above",
+        type=float,
+        default=2.0,
+        help="seconds above which a call is not repeated (default: %(default)s)",
+    )
     solve.add_argument("--peers", default="all", help="all, none, or names (default: %(default)s)")
     solve.add_argument("--pause", type=float, default=0.2, help=PAUSE)
     solve.add_argument("--limit", type=float, default=30.0, help="seconds of the longest call waited for")

@@ -79,7 +79,7 @@ def run_solve(options: Namespace) -> int:
         data=_names(options.data, systems.MATRICES, "kind of system"),
         columns=[None if part.strip() == "n" else _sizes(part)[0] for part in options.columns.split(",")],
         threads=options.threads,
-        sampling=Sampling(options.repeat, options.pause),
+        sampling=Sampling(options.repeat, options.pause, options.once_above),
         limit=options.limit,
     )
     rows: list[Row] = []

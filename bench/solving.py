@@ -1,5 +1,6 @@
 """`python -m bench solve`: exact solutions of systems of many kinds, exactla beside its peers in one run."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,10 +10,16 @@ from bench.measuring import measure
 from bench.record import Row
 from bench.timing import Sampling
 
+History = dict[str, list[tuple[int, float]]]
+"""Sizes and seconds of each contestant on one kind of system."""
+
 
 @dataclass(frozen=True)
 class Options:
-    """What a run covers; columns of None stand for as many right-hand sides as unknowns."""
+    """What a run covers; columns of None stand for as many right-hand sides as unknowns.
+
+    Kinds after the first are solved for the first number of right-hand sides only.
+    """
 
     sizes: Sequence[int]
     data: Sequence[str]
@@ -25,30 +32,36 @@ class Options:
 def run(contestants: Sequence[Contestant], options: Options) -> Iterator[list[Row]]:
     """The rows of each system as soon as it is done; ratios are to the first contestant."""
     for kind in options.data:
-        for columns in options.columns:
-            last: dict[str, tuple[int, float]] = {}
+        for columns in options.columns[: None if kind == options.data[0] else 1]:
+            history: History = {}
             for n in sorted(options.sizes):
                 problem = systems.system(kind, n, n if columns is None else columns)
-                rows = _rows(problem, contestants, options, last)
+                rows = _rows(problem, contestants, options, history)
                 for row in rows:
                     if "seconds_median" in row:
-                        last[row["contestant"]] = n, row["seconds_median"]
+                        history.setdefault(row["contestant"], []).append((n, row["seconds_median"]))
                 yield rows
 
 
-def _rows(
-    problem: Problem, contestants: Sequence[Contestant], options: Options, last: dict[str, tuple[int, float]]
-) -> list[Row]:
+def _expected(known: Sequence[tuple[int, float]], n: int) -> float:
+    """Seconds of a call: with the cube of the size, or as fast as they grew last."""
+    side, seconds = known[-1]
+    exponent = 3.0
+    if len(known) > 1:
+        before, earlier = known[-2]
+        exponent = max(exponent, math.log(seconds / earlier) / math.log(side / before))
+    return float(seconds * (n / side) ** exponent)
+
+
+def _rows(problem: Problem, contestants: Sequence[Contestant], options: Options, history: History) -> list[Row]:
     n, _, columns = problem.shape
 
     def too_slow(contestant: Contestant) -> str | None:
-        if contestant.name not in last:
+        known = history.get(contestant.name)
+        expected = _expected(known, n) if known else 0.0
+        if expected <= options.limit:
             return None
-        side, seconds = last[contestant.name]
-        expected = seconds * (n / side) ** 3
-        return (
-            f"about {expected:,.0f} s a call, the limit is {options.limit:,.0f} s" if expected > options.limit else None
-        )
+        return f"about {expected:,.0f} s a call, the limit is {options.limit:,.0f} s"
 
     outcomes = measure(
         contestants,

@@ -22,11 +22,13 @@ class Sampling:
     """How often each job is timed, and the rest in seconds before each sample.
 
     After a product a BLAS's threads spin for a while in wait of the next, on the cores that the next job needs: FLINT
-    was half as slow again when timed at once after NumPy, and as fast as alone after a rest of 0.2 s.
+    was half as slow again when timed at once after NumPy, and as fast as alone after a rest of 0.2 s. Jobs of more than
+    `once_above` seconds are not repeated: their sample is the warm-up.
     """
 
     repeat: int
     pause: float = 0.2
+    once_above: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,12 @@ def alternate(runs: Mapping[str, Run], warm: Mapping[str, float], sampling: Samp
     """Time the runs in turn; `warm` holds what `warm_up` measured."""
     calls = {name: max(1, math.ceil(SAMPLE_SECONDS / max(warm[name], 1e-9))) for name in runs}
     seconds: dict[str, list[float]] = {name: [] for name in runs}
+    repeated = {name: run for name, run in runs.items() if warm[name] <= sampling.once_above}
+    for name in runs.keys() - repeated.keys():
+        seconds[name].append(warm[name])
     with _without_garbage_collection():
         for _ in range(sampling.repeat):
-            for name, run in runs.items():
+            for name, run in repeated.items():
                 sleep(sampling.pause)
                 seconds[name].append(sample(run, calls[name]))
     return {name: Timing(tuple(seconds[name]), calls[name]) for name in runs}

@@ -35,9 +35,9 @@ from exactla.widths import width_ulps
 if TYPE_CHECKING:
     from exactla import gallery
     from exactla.factoring import LU, lu_factor
-    from exactla.mp_certified import lu_solve
-    from exactla.mp_products import mp_mm
-    from exactla.mparray import MPArray
+    from exactla.multiprecision.certified import lu_solve
+    from exactla.multiprecision.mparray import MPArray
+    from exactla.multiprecision.products import mp_mm
     from exactla.rationals import Rational
     from exactla.solving import (
         Factorization,
@@ -111,9 +111,9 @@ __all__ = [
 
 _LATE = {
     "exactla.factoring": ("LU", "lu_factor"),
-    "exactla.mp_certified": ("lu_solve",),
-    "exactla.mp_products": ("mp_mm",),
-    "exactla.mparray": ("MPArray",),
+    "exactla.multiprecision.certified": ("lu_solve",),
+    "exactla.multiprecision.products": ("mp_mm",),
+    "exactla.multiprecision.mparray": ("MPArray",),
     "exactla.rationals": ("Rational",),
     "exactla.solving": (
         *("Factorization", "GeneralSolution", "det", "factor", "inv", "nullspace", "rank"),

@@ -131,7 +131,7 @@ def dtype_format(dtype: Any, source: Source) -> tuple[FloatFormat, bool]:
     elif name in FLOAT_FORMATS:
         format, is_complex = FLOAT_FORMATS[name], False
     elif name in INTEGER_FORMATS or name == "object":
-        raise TypeError(f"dtype={name} is not a floating-point type; exactla.mm_exact gives products of integers")
+        raise TypeError(f"dtype={name} is not a floating-point type; exactla.mm_exact gives exact integers")
     else:
         raise TypeError(f"dtype={name} is not supported; it may be {', '.join(FLOAT_FORMATS)}, complex64 or complex128")
     source.library.check_result(format, source)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
-from exactla.core.reconstruction import Halving
 from exactla.formats import FloatFormat, Format
 from exactla.results import Rounding
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from exactla.core.reconstruction import Halving
     from exactla.libraries.base import Source
 
 Buffer = Any
@@ -269,12 +269,12 @@ class Backend(Protocol):
     settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
 
     @property
-    def halving(self) -> Halving:
+    def halving(self) -> "Halving":
         """How the Euclidean algorithm runs on numbers of some words; see core.reconstruction."""
 
     @property
     def least_lifting(self) -> int:
-        """Sides of square systems from which lifting is faster than elimination in Python integers."""
+        """Sides of square systems from which lifting is faster than Cramer's rule modulo primes."""
 
     @property
     def prime_limits(self) -> tuple[int, ...]:
@@ -367,8 +367,19 @@ class Backend(Protocol):
     def minors(self, matrix: "np.ndarray[Any, Any]", primes: Sequence[int]) -> list[Minor]:
         """A largest minor of an integer matrix of the host modulo each of some primes below 2**22."""
 
+    def cramer(
+        self, matrix: "np.ndarray[Any, Any]", right_side: "np.ndarray[Any, Any]", primes: Sequence[int]
+    ) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:
+        """D = det A as int64 [P] and D A**-1 b as uint32 [P, c, n], both modulo odd primes below 2**28.
+
+        A and b are small and on the host, int64 [n, n] and [n, c]. Where D is 0 modulo a prime, numerators say nothing.
+        """
+
     def prime_count(self, size: int, limit: int) -> int:
         """How many primes below a limit make the fastest lifting of a matrix of that size."""
+
+    def lifting_bytes(self, size: int, count: int) -> int:
+        """Workspace of a lifting of a matrix of that size modulo so many primes, without its digits."""
 
     def lifting(self, matrix: "np.ndarray[Any, Any]", primes: ResidueBase) -> Lifting:
         """The inverse of an integer matrix [n, n] of the host, modulo those of the primes that allow one."""

@@ -25,8 +25,8 @@ class NonFiniteError(ExactlaError, ValueError):
     def __init__(self, operand: str, index: tuple[int, ...], hint: str = "") -> None:
         self.operand = operand
         self.index = index
-        where = ", ".join(map(str, index))
-        super().__init__(f"{operand}[{where}] is not finite{hint and '; ' + hint}")
+        where = f"[{', '.join(map(str, index))}]" if index else ""
+        super().__init__(f"{operand}{where} is not finite{hint and '; ' + hint}")
 
 
 class SingularMatrixError(ExactlaError, np.linalg.LinAlgError, ZeroDivisionError):

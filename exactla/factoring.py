@@ -1,6 +1,5 @@
 """LU factorisation in multiple precision."""
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla import settings
+from exactla.arguments import integer
 from exactla.backend import Multiprecision
 from exactla.core import lu, substitution
 from exactla.core.equilibration import NOTHING, scales
@@ -16,10 +16,10 @@ from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.nearest import nearest_scaled
 from exactla.core.planning import Arithmetic
 from exactla.errors import PrecisionError, SingularMatrixError
-from exactla.mp_calls import allowed_bytes, checked_precision, verbs_in_use
-from exactla.mp_numbers import Numbers
-from exactla.mp_products import mp_mm
-from exactla.mparray import MPArray
+from exactla.multiprecision.calls import allowed_bytes, checked_precision, verbs_in_use
+from exactla.multiprecision.mparray import MPArray
+from exactla.multiprecision.numbers import Numbers
+from exactla.multiprecision.products import mp_mm
 from exactla.results import Info
 
 Progress = Callable[[int, int], object]
@@ -204,7 +204,7 @@ class LU:
         True
         True
         """
-        steps = operator.index(refine)
+        steps = integer(refine, "refine")
         if steps < 0:
             raise ValueError(f"refine is a number of steps, got {steps}")
         right = read_right_side(b, len(self._factors.order))

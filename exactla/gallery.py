@@ -4,7 +4,6 @@ All are made from exact integers, so that an entry is a function of the argument
 """
 
 import math
-import operator
 from collections.abc import Iterable
 from itertools import accumulate, product, repeat
 from typing import Any
@@ -12,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla import mp_arithmetic
+from exactla.arguments import integer
 from exactla.core import dyadics
 from exactla.core.limbs import LIMB, Limbs, added, extended, negated, shifted_down, subtracted, to_limbs, trimmed
-from exactla.mp_limits import check_room
-from exactla.mp_objects import as_objects, from_dyadics
-from exactla.mp_targets import checked_precision
-from exactla.mparray import MPArray
+from exactla.multiprecision import arithmetic
+from exactla.multiprecision.limits import check_room, checked_precision
+from exactla.multiprecision.mparray import MPArray
+from exactla.multiprecision.objects import as_objects, from_dyadics
 
 __all__ = ["hilbert", "lotkin", "pascal", "random", "vandermonde"]
 
@@ -120,7 +119,7 @@ def vandermonde(nodes: Any, precision: int) -> MPArray:
     if values.ndim != 1:
         raise ValueError(f"nodes has shape {values.shape}; it must have 1 axis")
     rounder = dyadics.Rounder(checked_precision(precision))
-    MPArray.from_fractions(values, precision)  # raises where a node is no number
+    MPArray._of_objects(values, dyadics.Rounder(2), "numbers are exact", "nodes")  # raises where a node is no number
     entries = np.empty((len(values), len(values)), object)
     for row, value in zip(entries, values, strict=True):
         numerator, denominator = map(gmpy2.mpz, dyadics.ratio(value))
@@ -156,12 +155,13 @@ def random(n: int, precision: int, *, condition: int | None = None, seed: int = 
     (3, 3)
     """
     size, bits = _size(n), checked_precision(precision)
-    if operator.index(seed) < 0:
-        raise ValueError(f"a seed is not negative, got {seed}")
-    source = np.random.PCG64(operator.index(seed))
+    start = integer(seed, "a seed")
+    if start < 0:
+        raise ValueError(f"a seed is not negative, got {start}")
+    source = np.random.PCG64(start)
     if condition is None:
         return _uniform(size, bits, source)
-    power = operator.index(condition).bit_length() - 1
+    power = integer(condition, "a condition").bit_length() - 1
     if power < 0 or condition != 1 << power:
         raise ValueError(f"a condition is a power of two, got {condition}")
     return _conditioned(size, power, source).rounded(bits)
@@ -238,11 +238,11 @@ def _times(limbs: Limbs, factor: int) -> Limbs:
     """The product in as many limbs, which hold it."""
     if abs(factor) == 1:
         return limbs if factor == 1 else negated(limbs)
-    return extended(mp_arithmetic.multiplied(limbs, factor), limbs.shape[-1])
+    return extended(arithmetic.multiplied(limbs, factor), limbs.shape[-1])
 
 
 def _size(n: int) -> int:
-    size = operator.index(n)
+    size = integer(n, "the size of a matrix")
     if size < 0:
         raise ValueError(f"a matrix has 0 rows or more, got n={size}")
     return size

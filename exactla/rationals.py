@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.arguments import integer, integers
 from exactla.arrays import dtype_format, read
 from exactla.core.divisors import common_divisor
 from exactla.core.numerators import Numerators
@@ -55,7 +56,8 @@ class Rational:
     denominator: int
 
     def __init__(self, numerators: Any, denominator: int, *, like: Any = None) -> None:
-        values = np.array(numerators, dtype=object)
+        values = integers(np.array(numerators, dtype=object), "a numerator")
+        denominator = integer(denominator, "a denominator")
         if denominator == 0:
             raise ZeroDivisionError("the denominator of a rational number is 0")
         divisor = common_divisor(values.ravel().tolist(), abs(denominator))

@@ -4,13 +4,13 @@ Each is a context variable, so threads and asynchronous tasks do not see each ot
 set.
 """
 
-import operator
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from exactla import registry
+from exactla.arguments import integer
 
 Progress = Callable[[int, int], object]
 """Called as progress(done, total) after each block of work."""
@@ -107,8 +107,9 @@ def workspace_limit(limit: int | None) -> AbstractContextManager[None]:
     Parameters
     ----------
     limit : int or None
-        Bytes. None restores the default, a quarter of the memory that is free when a call starts. Larger work is cut
-        into blocks; where not even the smallest block fits, a call raises `WorkspaceError` before it allocates.
+        Bytes. None restores the default, a quarter of the memory that is free when a call starts, or half of it for
+        exact solving. Larger work is cut into blocks; where not even the smallest block fits, a call raises
+        `WorkspaceError` before it allocates.
     """
     return _set(workspace_bytes, _checked_limit(limit))
 
@@ -128,7 +129,7 @@ def progress(callback: Progress | None) -> AbstractContextManager[None]:
 def _checked_limit(limit: int | None) -> int | None:
     if limit is None:
         return None
-    bytes_ = operator.index(limit)
+    bytes_ = integer(limit, "a workspace limit in bytes")
     if bytes_ <= 0:
         raise ValueError(f"a workspace limit is a positive number of bytes, got {bytes_}")
     return bytes_
@@ -137,7 +138,7 @@ def _checked_limit(limit: int | None) -> int | None:
 def _checked_threads(number: int | None) -> int | None:
     if number is None:
         return None
-    count = operator.index(number)
+    count = integer(number, "the number of threads")
     if not 1 <= count <= MOST_THREADS:
         raise ValueError(f"the number of threads is from 1 to {MOST_THREADS}, got {count}")
     return count

@@ -1,8 +1,8 @@
 """Linear systems, determinants, ranks, inverses and null spaces of exact numbers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, overload
 
@@ -13,14 +13,14 @@ from exactla import calls, settings
 from exactla.arrays import dtype_format
 from exactla.backend import Backend
 from exactla.core import systems
+from exactla.core.conditions import Conditions, Progress
+from exactla.core.numerators import Numerators
 from exactla.core.scaling import ScaledMatrix, scaled
 from exactla.errors import InconsistentSystemError, SingularMatrixError
 from exactla.exact_numbers import ExactArray, read_exact
 from exactla.formats import common_format
 from exactla.rationals import Rational
 from exactla.results import Enclosure
-
-Progress = Callable[[int, int], object]
 
 
 class GeneralSolution(NamedTuple):
@@ -66,6 +66,8 @@ def solve(A: Any, b: Any, *, singular: str = "raise", progress: Progress | None 
         `A` has more rows than columns, and there is no solution.
     NonFiniteError, TypeError, ValueError
         An entry is NaN or infinite or no number; shapes do not fit.
+    WorkspaceError
+        The work does not fit the workspace limit.
 
     Notes
     -----
@@ -171,8 +173,8 @@ def det(A: Any, *, progress: Progress | None = None) -> Any:
     Fraction(1, 4)
     """
     matrix = _square(A)
-    with _at_work(matrix, progress) as (backend, report):
-        return _factor(backend, matrix, report).det()
+    with _at_work(matrix, progress) as (backend, conditions):
+        return _factor(backend, matrix, conditions).det()
 
 
 def rank(A: Any, *, progress: Progress | None = None) -> int:
@@ -185,8 +187,8 @@ def rank(A: Any, *, progress: Progress | None = None) -> int:
     2
     """
     matrix = read_exact(A, "A")
-    with _at_work(matrix, progress) as (backend, report):
-        return systems.decompose(backend, scaled(matrix.rows).integers, report).rank
+    with _at_work(matrix, progress) as (backend, conditions):
+        return systems.decompose(backend, scaled(matrix.rows).integers, conditions).rank
 
 
 def inv(A: Any, *, progress: Progress | None = None) -> Rational:
@@ -205,12 +207,7 @@ def inv(A: Any, *, progress: Progress | None = None) -> Rational:
     """
     matrix = _square(A)
     size = matrix.rows.shape[0]
-    identity = np.eye(size, dtype=np.int64)
-    with _at_work(matrix, progress) as (backend, report):
-        factors = _factor(backend, matrix, report)
-        if factors.inverse is None:
-            raise _singular()
-        return factors._solve(read_exact(identity, "b"))
+    return _solve(matrix, read_exact(np.eye(size, dtype=np.int64), "b"), progress)
 
 
 def nullspace(A: Any, *, progress: Progress | None = None) -> Rational:
@@ -229,8 +226,8 @@ def nullspace(A: Any, *, progress: Progress | None = None) -> Rational:
     """
     matrix = read_exact(A, "A")
     form = scaled(matrix.rows)
-    with _at_work(matrix, progress) as (backend, report):
-        return _null_space(systems.decompose(backend, form.integers, report), form, matrix.like)
+    with _at_work(matrix, progress) as (backend, conditions):
+        return _null_space(systems.decompose(backend, form.integers, conditions), form, matrix.like)
 
 
 def factor(A: Any, *, progress: Progress | None = None) -> "Factorization":
@@ -249,8 +246,9 @@ def factor(A: Any, *, progress: Progress | None = None) -> "Factorization":
     (Rational([1, -1] / 1), 1)
     """
     matrix = _square(A)
-    with _at_work(matrix, progress) as (backend, _):
-        factors = _factor(backend, matrix, None)
+    with _at_work(matrix, progress) as (backend, conditions):
+        # those who call later have no progress to hear of
+        factors = _factor(backend, matrix, replace(conditions, progress=None))
     if factors.inverse is None:
         raise _singular()
     return factors
@@ -265,6 +263,10 @@ class Factorization:
     form: ScaledMatrix
     inverse: systems.Inverse | None
 
+    def __repr__(self) -> str:
+        size = len(self.form.integers)
+        return f"<exactla.Factorization: matrix of shape {(size, size)}, backend {self.backend.name}>"
+
     def solve(self, b: Any) -> Rational:
         """The exact solution of ``A @ x = b``, as from `exactla.solve`."""
         return self._solve(_read_right(self.matrix, b))
@@ -274,11 +276,8 @@ class Factorization:
             raise _singular()
         integers, divisor = self.form.right_side(right.rows)
         with self.backend.scope(self.matrix.like):
-            found, denominator = self.inverse.solution(integers)
-        if self.form.columns is None and divisor == 1:
-            return Rational._reduced(found, right.shape, denominator, self.matrix.like)
-        numerators, denominator = self.form.unscale(found.array, denominator)
-        return Rational(numerators.reshape(right.shape), denominator * divisor, like=self.matrix.like)
+            solution = self.inverse.solution(integers)
+        return _unscaled(self.form, solution, divisor, right.shape, self.matrix.like)
 
     def det(self) -> Any:
         """The determinant, as from `exactla.det`."""
@@ -313,20 +312,36 @@ def _solve(matrix: ExactArray, right: ExactArray, progress: Progress | None) -> 
                 "solution; solve_general finds them all"
             )
         return particular
-    with _at_work(matrix, progress) as (backend, report):
-        return _factor(backend, matrix, report)._solve(right)
-
-
-def _factor(backend: Backend, matrix: ExactArray, progress: Progress | None) -> Factorization:
     form = scaled(matrix.rows)
-    return Factorization(backend, matrix, form, systems.inverse_of(backend, form.integers, progress))
+    integers, divisor = form.right_side(right.rows)
+    with _at_work(matrix, progress) as (backend, conditions):
+        solution = systems.solve(backend, form.integers, integers, conditions)
+    if solution is None:
+        raise _singular()
+    return _unscaled(form, solution, divisor, right.shape, matrix.like)
+
+
+def _unscaled(
+    form: ScaledMatrix, solution: tuple[Numerators, int], divisor: int, shape: tuple[int, ...], like: Any
+) -> Rational:
+    """The solution of the system as it was given, from that of its integers."""
+    found, denominator = solution
+    if form.columns is None and divisor == 1:
+        return Rational._reduced(found, shape, denominator, like)
+    numerators, denominator = form.unscale(found.array, denominator)
+    return Rational(numerators.reshape(shape), denominator * divisor, like=like)
+
+
+def _factor(backend: Backend, matrix: ExactArray, conditions: Conditions) -> Factorization:
+    form = scaled(matrix.rows)
+    return Factorization(backend, matrix, form, systems.inverse_of(backend, form.integers, conditions))
 
 
 def _general(matrix: ExactArray, right: ExactArray, progress: Progress | None) -> GeneralSolution:
     form = scaled(matrix.rows)
     integers, divisor = form.right_side(right.rows)
-    with _at_work(matrix, progress) as (backend, report):
-        parts = systems.decompose(backend, form.integers, report)
+    with _at_work(matrix, progress) as (backend, conditions):
+        parts = systems.decompose(backend, form.integers, conditions)
         try:
             numerators, denominator = parts.particular(integers, backend)
         except systems.Inconsistent as fault:
@@ -387,10 +402,10 @@ def _singular() -> SingularMatrixError:
 
 
 @contextmanager
-def _at_work(matrix: ExactArray, progress: Progress | None) -> Iterator[tuple[Backend, Progress | None]]:
-    """The backend for a matrix, on its device, and whom to tell of progress."""
+def _at_work(matrix: ExactArray, progress: Progress | None) -> Iterator[tuple[Backend, Conditions]]:
+    """The backend for a matrix, on its device, and the conditions of the call."""
     if progress is not None and not callable(progress):
         raise TypeError(f"progress takes a function of (done, total), got {type(progress).__name__}")
     backend = calls.backend_for(matrix.like)
     with backend.scope(matrix.like):
-        yield backend, progress or settings.progress_callback.get()
+        yield backend, Conditions(progress or settings.progress_callback.get(), settings.workspace_bytes.get())

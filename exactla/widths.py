@@ -47,9 +47,8 @@ def width_ulps(lo: Any, hi: Any) -> Any:
     agree(*sources)
     low, high = sources
     if not isinstance(low.format, FloatFormat) or low.format != high.format or low.complex or high.complex:
-        raise TypeError(
-            f"widths are of two real arrays of one floating-point format, got {low.format} and {high.format}"
-        )
+        kinds = [f"{'complex ' if s.complex else ''}{s.format}" for s in sources]
+        raise TypeError(f"widths are of two real arrays of one floating-point format, got {kinds[0]} and {kinds[1]}")
     if low.shape != high.shape:
         raise ValueError(f"lo has shape {low.shape} and hi has shape {high.shape}; they must be equal")
     ranks = [_rank(s.library.host_encodings(s), low.format, s.name) for s in sources]

@@ -61,7 +61,7 @@ def test_an_unknown_array_library_is_refused() -> None:
 
     with pytest.raises(TypeError, match=r"a is a xylophone.core.*Array; supported are numpy, cupy, torch"):
         read(Array(), "a")
-    with pytest.raises(TypeError, match=r"a\[0\] is a xylophone.core.*Array; nested lists may hold numbers and NumPy"):
+    with pytest.raises(TypeError, match=r"a\[0\] is a xylophone.core.*Array; nested lists may hold integers"):
         read([Array()], "a")
 
 
@@ -75,7 +75,7 @@ def test_libraries_that_differ(library: ArrayLibrary) -> None:
     for other in (np.ones(2), [1.0, 2.0], 3):
         with pytest.raises(TypeError, match=f"a is a {library.name} array and b is a numpy array; convert one of them"):
             agree(operand, operand, read(other, "b"))
-    with pytest.raises(TypeError, match=r"a\[0\] is a .*; nested lists may hold numbers and NumPy arrays"):
+    with pytest.raises(TypeError, match=r"a\[0\] is a .*; nested lists may hold integers, floats"):
         read([library.make(np.ones(2, "float32"))], "a")
 
 
@@ -118,7 +118,7 @@ def test_dtypes_of_every_library(library: ArrayLibrary, name: str) -> None:
 @pytest.mark.parametrize(
     ("dtype", "message"),
     [
-        (int, "dtype=int64 is not a floating-point type; exactla.mm_exact gives products of integers"),
+        (int, "dtype=int64 is not a floating-point type; exactla.mm_exact gives exact integers"),
         (bool, "dtype=bool is not a floating-point type; exactla.mm_exact"),
         ("uint8", "dtype=uint8 is not a floating-point type; exactla.mm_exact"),
         (object, "dtype=object is not a floating-point type; exactla.mm_exact"),

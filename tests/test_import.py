@@ -87,3 +87,10 @@ def test_an_import_does_not_change_what_numpy_does():
     program = "import json, numpy; x = numpy.geterr(); import exactla; print(json.dumps([x, numpy.geterr()]))"
     before, after = run(program)
     assert before == after
+
+
+def test_multiple_precision_is_one_package_under_three_names():
+    from exactla import mparray, multiprecision
+
+    assert mparray.MPArray is multiprecision.MPArray is xl.MPArray
+    assert multiprecision.mp_mm is xl.mp_mm

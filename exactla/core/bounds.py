@@ -12,6 +12,9 @@ from exactla.core.scaling import Integers, largest
 
 _HALVES = 1 << 31
 
+_LEADING_BITS, _EXACT_BITS, _SQUARED_BITS = 24, 53, 30
+"""Bits of the entries that a reduced bound looks at, of whole numbers in float64, and of numbers that are squared."""
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -50,6 +53,45 @@ def squares(matrix: Integers, axis: int) -> list[int]:
     high: NDArray[Any] = (square >> np.uint64(32)).sum(axis=axis, dtype=np.uint64)
     low: NDArray[Any] = (square & np.uint64(_HALVES * 2 - 1)).sum(axis=axis, dtype=np.uint64)
     return [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
+
+
+def reduced_determinant_bits(matrix: Integers) -> int:
+    """Bits b with |det A| < 2**b, close to it for a well-conditioned matrix of int64 or Python integers.
+
+    Hadamard's bound on A W for an upper triangular integer matrix W with 2**s on its diagonal, det W = 2**(s n). Any
+    such W will do; one that makes the columns nearly orthogonal, from a factorisation in floating point, makes the
+    bound a good one. The product and its norms are integers.
+    """
+    size = len(matrix)
+    dropped = max(0, largest(matrix).bit_length() - _LEADING_BITS)
+    leading = (matrix >> dropped).astype(np.int64)
+    room = _EXACT_BITS - size.bit_length() - largest(leading).bit_length()
+    weights, scale = _orthogonalising(leading, room)
+    # exact: sums of `size` products stay below 2**53
+    product: NDArray[Any] = np.abs((leading.astype(np.float64) @ weights.astype(np.float64)).astype(np.int64))
+    if dropped:  # 0 <= A - 2**dropped * leading < 2**dropped
+        product += np.abs(weights).sum(axis=0)
+    cut = max(0, largest(product).bit_length() - _SQUARED_BITS)
+    norms = squares((product >> cut) + (cut > 0), 0)
+    return max(0, _root_bits(norms) + size * (cut + dropped - scale))
+
+
+def _orthogonalising(matrix: NDArray[np.int64], room: int) -> tuple[NDArray[np.int64], int]:
+    """W below 2**room in magnitude, and s; the unit matrix where floating point finds none."""
+    size = len(matrix)
+    with np.errstate(all="ignore"):
+        triangle = np.linalg.qr(matrix.astype(np.float64), mode="r")
+        try:
+            found = np.triu(np.linalg.inv(triangle) * np.diag(triangle))
+        except np.linalg.LinAlgError:
+            found = np.eye(size)
+    most = np.abs(found).max(initial=1.0)
+    scale = room - 1 - int(np.frexp(most)[1]) if np.isfinite(most) else 0
+    if scale < 1:
+        return np.eye(size, dtype=np.int64), 0
+    weights = np.rint(np.ldexp(found, scale)).astype(np.int64)
+    np.fill_diagonal(weights, 1 << scale)
+    return weights, scale
 
 
 def _root_bits(numbers: list[int]) -> int:

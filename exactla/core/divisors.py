@@ -1,6 +1,7 @@
-"""Common divisors of long numbers."""
+"""Common divisors and residues of long numbers."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import gmpy2
 
@@ -17,3 +18,9 @@ def common_divisor(numerators: Sequence[int], denominator: int) -> int:
             break
         divisor = gmpy2.gcd(divisor, numerator)
     return int(divisor)
+
+
+def centred(value: Any, modulus: Any) -> Any:
+    """The residue of least magnitude."""
+    residue = value % modulus
+    return residue - modulus if 2 * residue > modulus else residue

@@ -12,26 +12,24 @@ which may be far below Hadamard's bound.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import gmpy2
 import numpy as np
-from numpy.typing import NDArray
 
 from exactla.backend import Backend, Lifting, Numbers
 from exactla.core.bounds import Bounds, hadamard
-from exactla.core.divisors import common_divisor
-from exactla.core.expansion import centred
+from exactla.core.conditions import Conditions
+from exactla.core.divisors import centred
 from exactla.core.moduli import ResidueBase
-from exactla.core.numerators import ListedNumbers, Numerators
+from exactla.core.numerators import ListedNumbers, Numerators, Solver, lowest_terms
 from exactla.core.primes import primes_below
+from exactla.core.radix import sum_bytes
 from exactla.core.reconstruction import EUCLID, Halving, rational, small_denominator
 from exactla.core.scaling import Integers, largest, mapped
-
-Progress = Callable[[int, int], object]
 
 MARGIN = 48
 """Bits by which a pair of numbers has to fall short of its modulus to be taken for the solution."""
@@ -58,7 +56,10 @@ WORK = 1 << 28
 """Entries of a matrix, times right-hand sides over 16, that one call of a lift goes over: it cannot be interrupted."""
 
 DIGIT_BYTES = 1 << 28
-"""Digits that are kept at a time; more right-hand sides are solved in groups."""
+"""Digits that are kept at a time, or fewer where memory is short; more right-hand sides are solved in groups."""
+
+DIGIT_COPIES = 4
+"""Bytes that a byte of digits takes while numerators are made of it: copies, sums, and the numerators themselves."""
 
 BATCHES = 2
 """Batches of primes of one size that are tried."""
@@ -71,16 +72,21 @@ class NotFound(Exception):
     """The primes that were tried divide the determinant: it may be 0."""
 
 
-def find_lifting(backend: Backend, matrix: Integers) -> Lifting:
+def find_lifting(backend: Backend, matrix: Integers, conditions: Conditions) -> Lifting:
     """A lifting modulo primes that do not divide the determinant.
 
     Raises
     ------
+    WorkspaceError
+        It does not fit the memory that may be taken.
     NotFound
         All primes of a batch divide the determinant, or nearly all of several batches.
     """
+    bits = rough_bound(matrix)
     for limit in backend.prime_limits:
         count = backend.prime_count(len(matrix), limit)
+        needed = lifting_bytes(backend, len(matrix), count, bits) + digit_bytes(len(matrix), bits)
+        conditions.require(backend, needed, f"solving a system of {len(matrix):,} unknowns")
         for batch in range(BATCHES):
             primes = primes_below(limit, count, batch * count)
             if len(primes) < 2:
@@ -93,12 +99,30 @@ def find_lifting(backend: Backend, matrix: Integers) -> Lifting:
     raise NotFound
 
 
+def lifting_bytes(backend: Backend, size: int, count: int, bits: int) -> int:
+    """Workspace of a lifting modulo so many primes, and of the sums that numerators of so many bits are."""
+    return backend.lifting_bytes(size, count) + sum_bytes(bits, size)
+
+
+def rough_bound(matrix: Integers) -> int:
+    """A bound on the bits of the determinant, from the largest entry alone."""
+    size = len(matrix)
+    return size * ((size * largest(matrix) ** 2).bit_length() + 1) // 2
+
+
+def digit_bytes(size: int, bits: int) -> int:
+    """Memory for a right-hand side whose numerators and denominators have up to so many bits."""
+    return max(1, DIGIT_COPIES * size * bits // 4)
+
+
 @dataclass
-class InverseMatrix:
+class InverseMatrix(Solver):
     """A nonsingular integer matrix that is ready to solve systems; what it learns of the denominator it keeps.
 
     Attributes
     ----------
+    room : callable
+        Returns the bytes for the digits of right-hand sides.
     denominator : int
         The least common multiple of the denominators of the solutions so far; it divides the last invariant factor.
     halving : Halving
@@ -107,7 +131,8 @@ class InverseMatrix:
 
     matrix: Integers
     lifting: Lifting
-    progress: Progress | None = None
+    conditions: Conditions = field(default_factory=Conditions)
+    room: Callable[[], int] = lambda: DIGIT_COPIES * DIGIT_BYTES
     denominator: int = 1
     halving: Halving = EUCLID
 
@@ -123,21 +148,16 @@ class InverseMatrix:
 
     @cached_property
     def rough_bound(self) -> int:
-        """A bound on the bits of the determinant, from the largest entry alone."""
-        return self.size * ((self.size * self.largest**2).bit_length() + 1) // 2
+        """See the function."""
+        return rough_bound(self.matrix)
 
     @cached_property
     def bounds(self) -> Bounds:
         """Hadamard's bounds."""
         return hadamard(self.matrix)
 
-    def solve(self, right_side: Integers) -> tuple[NDArray[np.object_], int]:
-        """Numerators [n, c] and a denominator D > 0 with A @ numerators = D * right_side and no common divisor."""
-        numerators, denominator = self.solution(right_side)
-        return numerators.array, denominator
-
     def solution(self, right_side: Integers) -> tuple[Numerators, int]:
-        """As `solve`, with numerators that are not Python integers yet.
+        """See `Solver`.
 
         The denominators of several groups of right-hand sides become one at the end.
         """
@@ -153,7 +173,10 @@ class InverseMatrix:
 
         Of several groups the first is one right-hand side, for the denominator: with it others need half the digits.
         """
-        at_once = max(1, DIGIT_BYTES // max(self.size * self.rough_bound // 4, 1))
+        each, room = digit_bytes(self.size, self.rough_bound), DIGIT_COPIES * DIGIT_BYTES
+        if self.conditions.may_lack(columns * each):
+            room = min(room, self.room())
+        at_once = max(1, room // each)
         if columns <= at_once:
             bounds = [0, columns]
         else:
@@ -185,9 +208,8 @@ class _Solution:
             return Numerators((ListedNumbers([0] * math.prod(self._shape)),), self._shape), 1
         for goal in self._tests():
             for _ in self._lift_to(goal):
-                if self._inverse.progress is not None:
-                    share = (start + self._shape[1] * min(self._steps / self._rough_steps, 1)) / columns
-                    self._inverse.progress(int(1000 * share), 1000)
+                share = (start + self._shape[1] * min(self._steps / self._rough_steps, 1)) / columns
+                self._inverse.conditions.report(int(1000 * share), 1000)
             found = self._attempt()
             if found is not None:
                 return found
@@ -277,7 +299,7 @@ class _Solution:
             if factor is None:
                 continue
             if 2 * (self._a * max(map(abs, numerators)) + denominator * factor * self._b) < modulus:
-                return _lowest_terms(numerators, denominator * factor, self._shape)
+                return lowest_terms(numerators, denominator * factor, self._shape)
         return None
 
     def _is_simple(self, numbers: Numbers, denominator: int, combined: int, modulus: int) -> bool:
@@ -300,13 +322,13 @@ class _Solution:
         modulus = base**steps
         weights, weight = [], denominator % modulus
         for _ in range(steps):
-            weights.append(int(weight))
+            weights.append(weight)
             weight = weight * base % modulus
         whole = int(modulus)
         return self._expansion.multiply(weights, whole), whole
 
 
-def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
+def _complete(numerators: list[Any], modulus: Any, bits: int) -> int | None:
     """Multiply numerators by the factors of the denominator that are still missing, until all have so many bits.
 
     A random combination misses a prime q of the denominator with probability 1 / q, and its powers likewise. Returns
@@ -322,13 +344,6 @@ def _complete(numerators: list[int], modulus: int, bits: int) -> int | None:
             return None
         total *= factor
         numerators[:] = [centred(n * factor, modulus) for n in numerators]
-
-
-def _lowest_terms(numerators: list[int], denominator: int, shape: tuple[int, int]) -> tuple[Numerators, int]:
-    divisor = common_divisor(numerators, denominator)
-    if divisor != 1:
-        numerators = [n // divisor for n in numerators]
-    return Numerators((ListedNumbers(numerators),), shape), denominator // divisor
 
 
 def _multiplied(numerators: Numerators, factor: int) -> Numerators:

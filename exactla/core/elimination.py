@@ -51,11 +51,9 @@ def echelon(matrix: Sequence[Sequence[int]], columns: int) -> Echelon:
     denominator: Any = gmpy2.mpz(1)
     for column in range(columns):
         k = len(pivots)
-        candidates = [i for i in range(k, len(rows)) if rows[i][column]]
-        if not candidates:
+        chosen = _pivot(rows, k, column)
+        if chosen is None:
             continue
-        # a short pivot keeps the numbers of this step short
-        chosen = min(candidates, key=lambda i: abs(rows[i][column]))
         rows[k], rows[chosen] = rows[chosen], rows[k]
         order[k], order[chosen] = order[chosen], order[k]
         pivots.append(column)
@@ -74,12 +72,76 @@ def _eliminate(rows: Rows, k: int, column: int, previous: Any) -> None:
             rows[i] = [gmpy2.divexact(pivot * x - factor * y, previous) for x, y in zip(row, pivot_row, strict=True)]
 
 
+@dataclass(frozen=True)
+class Factors:
+    """A nonsingular matrix after the eliminations below its diagonal: ready for right-hand sides.
+
+    Attributes
+    ----------
+    rows : list of list of int
+        On the diagonal the leading minors, to the right of it rows as they were when they became pivots, to the left
+        of it the entries that were eliminated.
+    order : list of int
+        As in `Echelon`.
+    """
+
+    rows: Rows
+    order: list[int]
+
+    @property
+    def determinant(self) -> Any:
+        """The determinant."""
+        return parity(self.order) * self._minor
+
+    @property
+    def _minor(self) -> Any:
+        return self.rows[-1][-1] if self.rows else gmpy2.mpz(1)
+
+    def solve(self, right_side: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Numerators and a denominator, the determinant up to its sign, of the solution for one right-hand side."""
+        values = [gmpy2.mpz(right_side[i]) for i in self.order]
+        previous: Any = gmpy2.mpz(1)
+        for k, row in enumerate(self.rows):
+            for i in range(k + 1, len(values)):
+                values[i] = gmpy2.divexact(row[k] * values[i] - self.rows[i][k] * values[k], previous)
+            previous = row[k]
+        for i in reversed(range(len(values))):
+            known = sum(map(gmpy2.mul, self.rows[i][i + 1 :], values[i + 1 :]))
+            values[i] = gmpy2.divexact(self._minor * values[i] - known, self.rows[i][i])
+        return values, self._minor
+
+
+def factors(matrix: Sequence[Sequence[Any]]) -> Factors | None:
+    """The factors of a square matrix; None where it is singular."""
+    rows: Rows = [[gmpy2.mpz(x) for x in row] for row in matrix]
+    order = list(range(len(rows)))
+    previous: Any = gmpy2.mpz(1)
+    for k in range(len(rows)):
+        chosen = _pivot(rows, k, k)
+        if chosen is None:
+            return None
+        rows[k], rows[chosen] = rows[chosen], rows[k]
+        order[k], order[chosen] = order[chosen], order[k]
+        pivot, right = rows[k][k], rows[k][k + 1 :]
+        for row in rows[k + 1 :]:
+            factor = row[k]
+            row[k + 1 :] = [
+                gmpy2.divexact(pivot * x - factor * y, previous) for x, y in zip(row[k + 1 :], right, strict=True)
+            ]
+        previous = pivot
+    return Factors(rows, order)
+
+
+def _pivot(rows: Rows, k: int, column: int) -> int | None:
+    """The row from k on with the shortest pivot, which keeps the numbers of a step short; None where all are 0."""
+    candidates = [i for i in range(k, len(rows)) if rows[i][column]]
+    return min(candidates, key=lambda i: abs(rows[i][column]), default=None)
+
+
 def determinant(matrix: Sequence[Sequence[int]]) -> int:
     """The determinant of a square matrix; 1 for no rows."""
-    form = echelon(matrix, len(matrix))
-    if form.rank < len(matrix):
-        return 0
-    return int(parity(form.order) * form.denominator)
+    found = factors(matrix)
+    return 0 if found is None else int(found.determinant)
 
 
 def parity(order: Sequence[int]) -> int:

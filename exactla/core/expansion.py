@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.core.divisors import centred
 from exactla.core.numerators import ListedNumbers
 from exactla.core.radix import integers_of, signed_pieces, weighted_sums
 
@@ -21,7 +23,7 @@ class HostExpansion:
         self._residual = right_side
         self._weights = weights.astype(np.float64)
         self._digits: list[NDArray[np.uint16]] = []
-        self._combined: list[int] = []
+        self._combined: list[Any] = []
 
     def lift(self, steps: int) -> None:
         digits, self._residual = self._lifting.lift(self._residual, steps)
@@ -30,14 +32,9 @@ class HostExpansion:
         # not by BLAS, whose threads would go on spinning on the cores of the next steps
         self._combined += integers_of(np.einsum("e,sew->ws", self._weights, pieces))
 
-    def combinations(self) -> list[int]:
+    def combinations(self) -> list[Any]:
         return self._combined
 
     def multiply(self, weights: Sequence[int], modulus: int) -> ListedNumbers:
-        return ListedNumbers([centred(s, modulus) for s in weighted_sums(self._digits, weights)])
-
-
-def centred(value: Any, modulus: Any) -> Any:
-    """The residue of least magnitude."""
-    residue = value % modulus
-    return residue - modulus if 2 * residue > modulus else residue
+        whole = gmpy2.mpz(modulus)
+        return ListedNumbers([centred(s, whole) for s in weighted_sums(self._digits, weights)])

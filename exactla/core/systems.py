@@ -7,38 +7,37 @@ divides too much fails there, and another one takes its place.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Backend, Minor
-from exactla.core.divisors import common_divisor
-from exactla.core.dixon import InverseMatrix, NotFound, Progress, find_lifting
-from exactla.core.elimination import determinant, echelon, parity
+from exactla.backend import Backend, Lifting, Minor
+from exactla.core.conditions import Conditions
+from exactla.core.cramer import cramer
+from exactla.core.determinants import determinant_of as lifted_determinant
+from exactla.core.dixon import InverseMatrix, NotFound, find_lifting, lifting_bytes, rough_bound
+from exactla.core.elimination import Factors, echelon, factors
 from exactla.core.moduli import ResidueBase
-from exactla.core.numerators import Numerators
+from exactla.core.numerators import Numerators, Solver, lowest_terms
 from exactla.core.primes import primes_below
 from exactla.core.scaling import Integers, mapped
 
-RANK_PRIMES, MINORS = 1 << 22, 8
-"""Primes of minors are below this, and so many of them are taken at a time."""
+RANK_PRIMES = 1 << 22
+"""Primes of minors are below this."""
+
+MINOR_BYTES = 40
+"""Workspace of a minor, for each entry."""
+
+LEAST_MODULAR = 8
+"""Sides of matrices from which Cramer's rule modulo primes is faster than elimination in integers."""
+
+LEAST_LONG = 16
+"""Sides of matrices of longer entries than int64, from which lifting is faster than elimination in integers."""
 
 Solution = tuple[NDArray[np.object_], int]
 """Numerators [n, c] and their denominator, in lowest terms."""
-
-
-class Inverse(Protocol):
-    """A nonsingular integer matrix that systems can be solved with."""
-
-    matrix: Integers
-
-    def solve(self, right_side: Integers) -> Solution:
-        """The solution of matrix @ x = right_side."""
-
-    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
-        """The same, with numerators that need not be Python integers yet."""
 
 
 class Inconsistent(Exception):
@@ -50,51 +49,90 @@ class Inconsistent(Exception):
         super().__init__()
 
 
-@dataclass
-class SmallMatrix:
-    """A small nonsingular matrix: systems are solved by elimination, each from the beginning."""
+@dataclass(frozen=True)
+class SmallMatrix(Solver):
+    """A small nonsingular matrix of int64 entries: each right-hand side is solved from the beginning."""
 
+    backend: Backend
     matrix: Integers
+    determinant: int
 
     def solution(self, right_side: Integers) -> tuple[Numerators, int]:
-        numerators, denominator = self.solve(right_side)
-        return Numerators.of(numerators), denominator
-
-    def solve(self, right_side: Integers) -> Solution:
-        size = len(self.matrix)
-        rows = np.concatenate([self.matrix.astype(object), right_side.astype(object)], axis=1)
-        form = echelon(rows.tolist(), size)
-        numerators = np.empty(right_side.shape, object)
-        for i, row in enumerate(form.rows):
-            numerators[i] = row[size:]
-        return lowest_terms(numerators, form.denominator)
+        """See `Solver`."""
+        if right_side.dtype != np.int64:
+            found = factors(self.matrix.tolist())
+            if found is not None:
+                return EliminatedMatrix(self.matrix, found).solution(right_side)
+        numerators, determinant = cramer(self.backend, self.matrix, right_side)
+        return lowest_terms(numerators, determinant, right_side.shape)
 
 
-def lowest_terms(numerators: NDArray[Any], denominator: Any) -> Solution:
-    """Python integers without a common divisor, the denominator positive."""
-    divisor = common_divisor(numerators.ravel().tolist(), abs(denominator))
-    divisor = divisor if denominator > 0 else -divisor
-    return mapped(numerators, lambda n: int(n // divisor)), int(denominator // divisor)
+@dataclass(frozen=True)
+class EliminatedMatrix(Solver):
+    """A small nonsingular matrix after its elimination in integers."""
+
+    matrix: Integers
+    factors: Factors
+
+    @property
+    def determinant(self) -> int:
+        """The determinant."""
+        return int(self.factors.determinant)
+
+    def solution(self, right_side: Integers) -> tuple[Numerators, int]:
+        """See `Solver`."""
+        solutions = [self.factors.solve(column) for column in right_side.T.tolist()]
+        numerators = [n for column, _ in solutions for n in column]
+        return lowest_terms(numerators, solutions[0][1] if solutions else 1, right_side.shape)
 
 
-def inverse_of(backend: Backend, matrix: Integers, progress: Progress | None) -> Inverse | None:
+Inverse = InverseMatrix | SmallMatrix | EliminatedMatrix
+"""A nonsingular integer matrix that systems can be solved with."""
+
+
+def solve(
+    backend: Backend, matrix: Integers, right_side: Integers, conditions: Conditions
+) -> tuple[Numerators, int] | None:
+    """The solution of a square system; None where the matrix is singular, which is proven."""
+    if _is_small(backend, matrix) and right_side.dtype == np.int64 and right_side.size:
+        numerators, determinant = cramer(backend, matrix, right_side)
+        return lowest_terms(numerators, determinant, right_side.shape) if determinant else None
+    inverse = inverse_of(backend, matrix, conditions)
+    return None if inverse is None else inverse.solution(right_side)
+
+
+def inverse_of(backend: Backend, matrix: Integers, conditions: Conditions) -> Inverse | None:
     """The matrix ready for systems; None where it is singular, which is proven."""
-    size = len(matrix)
-    if size < backend.least_lifting:
-        return SmallMatrix(matrix) if determinant(matrix.tolist()) else None
+    if _is_small(backend, matrix):
+        _, determinant = cramer(backend, matrix, matrix[:, :0])
+        return SmallMatrix(backend, matrix, determinant) if determinant else None
+    if len(matrix) < LEAST_LONG:
+        found = factors(matrix.tolist())
+        return None if found is None else EliminatedMatrix(matrix, found)
     try:
-        return InverseMatrix(matrix, find_lifting(backend, matrix), progress, halving=backend.halving)
+        return _inverse_matrix(backend, matrix, find_lifting(backend, matrix, conditions), conditions)
     except NotFound:
-        return _inverse_by_minors(backend, matrix, progress)
+        return _inverse_by_minors(backend, matrix, conditions)
 
 
-def _inverse_by_minors(backend: Backend, matrix: Integers, progress: Progress | None) -> Inverse | None:
+def _inverse_matrix(backend: Backend, matrix: Integers, lifting: Lifting, conditions: Conditions) -> InverseMatrix:
+    def room() -> int:
+        used = lifting_bytes(backend, len(matrix), len(lifting.base.moduli), rough_bound(matrix))
+        return conditions.workspace(backend) - used
+
+    return InverseMatrix(matrix, lifting, conditions, room, halving=backend.halving)
+
+
+def _is_small(backend: Backend, matrix: Integers) -> bool:
+    return matrix.dtype == np.int64 and LEAST_MODULAR <= len(matrix) < backend.least_lifting
+
+
+def _inverse_by_minors(backend: Backend, matrix: Integers, conditions: Conditions) -> Inverse | None:
     """As `inverse_of`, for a matrix that many primes find singular."""
-    for prime, minor in _minors(backend, matrix):
+    for prime, minor in _minors(backend, matrix, conditions):
         if len(minor.columns) == len(matrix):
-            lifting = backend.lifting(matrix, ResidueBase((prime,)))
-            return InverseMatrix(matrix, lifting, progress, halving=backend.halving)
-        parts = _parts(backend, matrix, minor, progress, 1)
+            return _inverse_matrix(backend, matrix, backend.lifting(matrix, ResidueBase((prime,))), conditions)
+        parts = _parts(backend, matrix, minor, conditions, 1)
         if _holds(parts):
             return None
     raise NotFound
@@ -165,7 +203,7 @@ class Parts:
         found[row] = 1
         if self.inverse is not None:
             transposed = np.ascontiguousarray(self.inverse.matrix.T)
-            inverse = inverse_of(backend, transposed, None)
+            inverse = inverse_of(backend, transposed, Conditions())
             if inverse is None:
                 raise ArithmeticError("a nonsingular matrix has a singular transpose: the backend is wrong")
             numerators, denominator = inverse.solve(np.ascontiguousarray(self.matrix[row : row + 1, self.columns].T))
@@ -188,33 +226,34 @@ def _mpz(value: Any) -> Any:
     return gmpy2.mpz(int(value))
 
 
-def decompose(backend: Backend, matrix: Integers, progress: Progress | None) -> Parts:
+def decompose(backend: Backend, matrix: Integers, conditions: Conditions) -> Parts:
     """The parts of a matrix, proven."""
-    for _, minor in _minors(backend, matrix):
-        parts = _parts(backend, matrix, minor, progress, None)
+    for _, minor in _minors(backend, matrix, conditions):
+        parts = _parts(backend, matrix, minor, conditions, None)
         if _holds(parts):
             return parts
     raise NotFound
 
 
-def _minors(backend: Backend, matrix: Integers) -> Iterator[tuple[int, Minor]]:
+def _minors(backend: Backend, matrix: Integers, conditions: Conditions) -> Iterator[tuple[int, Minor]]:
     """Largest minors modulo primes, with the primes: all but finitely many of them show the rank."""
-    if max(matrix.shape) < backend.least_lifting:
+    if max(matrix.shape) < LEAST_LONG:
         form = echelon(matrix.tolist(), matrix.shape[1])
         yield 0, Minor(tuple(form.order[: form.rank]), tuple(form.pivots), 1)
+    conditions.require(backend, MINOR_BYTES * matrix.size, f"elimination of a matrix of shape {matrix.shape}")
     limit = RANK_PRIMES
     while limit > 3:
         (limit,) = primes_below(limit, 1)
         yield limit, backend.minors(matrix, [limit])[0]
 
 
-def _parts(backend: Backend, matrix: Integers, minor: Minor, progress: Progress | None, most: int | None) -> Parts:
+def _parts(backend: Backend, matrix: Integers, minor: Minor, conditions: Conditions, most: int | None) -> Parts:
     """The parts that a minor makes, with the relations of at most so many free columns."""
     rows, columns = list(minor.rows), list(minor.columns)
     free = sorted(set(range(matrix.shape[1])) - set(columns))[:most]
     if not columns:
         return Parts(matrix, rows, columns, free, None, (np.full((0, len(free)), 0, object), 1))
-    inverse = inverse_of(backend, np.ascontiguousarray(matrix[rows][:, columns]), progress)
+    inverse = inverse_of(backend, np.ascontiguousarray(matrix[rows][:, columns]), conditions)
     if inverse is None:
         raise ArithmeticError("a minor that is not 0 modulo a prime is 0: the backend is wrong")
     relations = inverse.solve(np.ascontiguousarray(matrix[rows][:, free]))
@@ -234,23 +273,5 @@ def _holds(parts: Parts) -> bool:
 
 
 def determinant_of(backend: Backend, inverse: Inverse) -> int:
-    """The determinant: the denominator of a random system, which divides it, times a cofactor known modulo primes."""
-    size = len(inverse.matrix)
-    if not isinstance(inverse, InverseMatrix):
-        return determinant(inverse.matrix.tolist())
-    inverse.solve(np.random.default_rng(0).integers(-1 << 15, 1 << 15, (size, 1)))
-    divisor = inverse.denominator
-    # |cofactor| < 2**bits, so that a modulus of two bits more knows it with its sign
-    bits = inverse.bounds.determinant - divisor.bit_length() + 1
-    residue, modulus, limit = 0, 1, RANK_PRIMES
-    while modulus.bit_length() < bits + 3:
-        primes = primes_below(limit, min(MINORS, (bits + 3 - modulus.bit_length()) // 21 + 1))
-        limit = primes[-1]
-        for prime, minor in zip(primes, backend.minors(inverse.matrix, primes), strict=True):
-            if divisor % prime == 0:
-                continue
-            value = minor.value * parity(minor.rows) if len(minor.rows) == size else 0
-            digit = (value * pow(divisor, -1, prime) - residue) * pow(modulus, -1, prime) % prime
-            residue += modulus * digit
-            modulus *= prime
-    return divisor * (residue - modulus if 2 * residue > modulus else residue)
+    """The determinant."""
+    return lifted_determinant(backend, inverse) if isinstance(inverse, InverseMatrix) else inverse.determinant

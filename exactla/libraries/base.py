@@ -63,6 +63,18 @@ def _unsigned(octets: int) -> "np.dtype[Any]":
     return np.dtype(f"u{octets}")
 
 
+_INSTEAD = {
+    "exactla.MPArray": "exactla.mp_mm multiplies it, and to_float() or to_fractions() convert it",
+    "exactla.Rational": "round(), enclose() and tolist() give its entries",
+    "exactla.Enclosure": "pass its lo and hi",
+    "exactla.Prepared": "only products take it",
+    "flint.arb_mat": "MPArray.from_flint reads it",
+    "mpmath.mpf": "MPArray.from_mpmath reads it",
+    "mpmath.matrix": "MPArray.from_mpmath reads it",
+}
+"""What helps, by the package and the name of the type of an argument that is no array."""
+
+
 def type_name(value: Any) -> str:
     """The name of a value's type, for messages."""
     kind = type(value)
@@ -71,7 +83,10 @@ def type_name(value: Any) -> str:
 
 def refuse(value: Any, name: str) -> TypeError:
     """The error for an argument that is no array of a known library."""
-    return TypeError(f"{name} is a {type_name(value)}; supported are {SUPPORTED}")
+    kind = type(value)
+    known = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+    instead = _INSTEAD.get(known) or f"supported are {SUPPORTED}"
+    return TypeError(f"{name} is a {type_name(value)}; {instead}")
 
 
 def refuse_subclass(value: Any, name: str, plain: str) -> TypeError:

@@ -4,7 +4,7 @@ Knows NumPy; types of ml_dtypes are met through `exactla.libraries.bits`.
 """
 
 from collections.abc import Iterator
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -78,8 +78,10 @@ def _from_nested(value: Any, name: str) -> HostArray:
         if not (isinstance(leaf, (*_INTEGERS, float, complex, np.generic)) or type(leaf) is np.ndarray):
             if not index:
                 raise refuse(leaf, name)
+            instead = "; MPArray.from_fractions takes other exact numbers" if isinstance(leaf, Number) else ""
             raise TypeError(
-                f"{_entry(name, index)} is a {type_name(leaf)}; nested lists may hold numbers and NumPy arrays"
+                f"{_entry(name, index)} is a {type_name(leaf)}; nested lists may hold integers, floats, complex "
+                f"numbers and NumPy arrays{instead}"
             )
         has_integers = has_integers or isinstance(leaf, (*_INTEGERS, np.ndarray))
     try:
@@ -123,7 +125,10 @@ def _python_integers(array: HostArray, name: str) -> HostArray:
     integers = np.empty(array.shape, dtype=object)
     for index, entry in np.ndenumerate(array):
         if not isinstance(entry, _INTEGERS):
-            raise TypeError(f"{_entry(name, index)} is a {type_name(entry)}; object arrays may hold integers only")
+            raise TypeError(
+                f"{_entry(name, index)} is a {type_name(entry)}; object arrays, and lists with an integer beyond 64 "
+                "bits, may hold integers only"
+            )
         integers[index] = int(entry)
     return integers
 

@@ -38,9 +38,8 @@ def device() -> Iterator[Any]:
         cupy.cuda.Event = Event
         cupy.cuda.get_elapsed_time = lambda start, end: 1e3 * (end.time - start.time)
         properties = {"name": b"Pretended", "major": 8, "minor": 0, "multiProcessorCount": 3, "totalGlobalMem": 1}
-        vars(cupy.cuda.runtime).update(
-            getDeviceProperties=lambda _: properties, driverGetVersion=lambda: 12090, runtimeGetVersion=lambda: 12090
-        )
+        cupy.cuda.runtime.getDeviceProperties = lambda _: properties
+        cupy.cuda.runtime.driverGetVersion = cupy.cuda.runtime.runtimeGetVersion = lambda: 12090
         yield SimpleNamespace(gpu=found)
 
 

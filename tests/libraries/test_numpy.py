@@ -140,13 +140,13 @@ def test_integers_that_floats_beside_them_would_round() -> None:
     ("value", "error", "message"),
     [
         ([[1], [2, 3]], ValueError, "a is ragged: its nested lists differ in length"),
-        ([[1, "x"]], TypeError, r"a\[0, 1\] is a str; nested lists may hold numbers and NumPy arrays"),
+        ([[1, "x"]], TypeError, r"a\[0, 1\] is a str; nested lists may hold integers, floats"),
         ([Fraction(1, 2)], TypeError, r"a\[0\] is a fractions.Fraction; nested lists"),
         ([None], TypeError, r"a\[0\] is a NoneType"),
         ([gmpy2.mpq(1, 2)], TypeError, r"a\[0\] is a gmpy2.mpq"),
         ([[np.ma.ones(2)]], TypeError, r"a\[0, 0\] is a numpy.ma.MaskedArray"),
-        (np.array([[1, 2], [3, 0.5]], dtype=object), TypeError, r"a\[1, 1\] is a float; object arrays may hold int"),
-        (np.array([1, None], dtype=object), TypeError, r"a\[1\] is a NoneType; object arrays may hold integers only"),
+        (np.array([[1, 2], [3, 0.5]], dtype=object), TypeError, r"a\[1, 1\] is a float; object arrays, and lists"),
+        (np.array([1, None], dtype=object), TypeError, r"a\[1\] is a NoneType; object arrays, and lists"),
         (np.ma.ones(3), TypeError, r"a is a masked array, whose mask would be lost; pass a.filled\(...\)"),
         (
             np.ones(3).view(np.rec.recarray),

@@ -13,10 +13,10 @@ import pytest
 
 import exactla as xl
 from exactla.arrays import read
-from exactla.libraries import torch as border
 from tests.array_libraries import missing
 
 torch = pytest.importorskip("torch")
+border = pytest.importorskip("exactla.libraries.torch")
 pytestmark = pytest.mark.skipif(missing("dpnp") is not None, reason=f"NOT EXERCISED: {missing('dpnp')}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from exactla.arrays import read
-from exactla.backend import Engine, IntervalPieces, Lifting, Operand, Pairs, Scanned, SpecialPieces, Tile
+from exactla.backend import Engine, IntervalPieces, Lifting, Minor, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
 from exactla.core.scaling import largest
@@ -16,9 +16,10 @@ from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
 from exactla.results import Rounding
+from exactla_backends.cpu import cramer
 from exactla_backends.cpu.direct import Direct
 from exactla_backends.cpu.halving import native_halving
-from exactla_backends.cpu.lifting import LEAST_PRIME, PRIME_LIMIT, NativeLifting
+from exactla_backends.cpu.lifting import LEAST_PRIME, OTHER_MODULI, PRIME_LIMIT, NativeLifting
 from exactla_backends.cpu.multiprecision import NativeMultiprecision
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
@@ -58,7 +59,7 @@ class CpuBackend(HostMemory, HostSystems):
 
     name = "cpu"
     leading_bits = 172
-    least_lifting = 16
+    least_lifting = 64
     prime_limits: tuple[int, ...] = (PRIME_LIMIT, 1 << 22)
     engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
 
@@ -265,12 +266,26 @@ class CpuBackend(HostMemory, HostSystems):
     def prime_count(self, size: int, limit: int) -> int:
         if limit != PRIME_LIMIT:
             return super().prime_count(size, limit)
-        return 8 if size < 256 else 12
+        # more of them make fewer steps, and make a short solution wait longer for the inverse
+        return 8 if size < 1536 else 12
+
+    def lifting_bytes(self, size: int, count: int) -> int:
+        # inverses and what else steps multiply by, packed, and the residues that either is made of
+        planes = 2 * (count + OTHER_MODULI)
+        return planes * padded_columns(size) * padded_depth(size) + 16 * size**2
 
     def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
         if min(primes.moduli) < LEAST_PRIME or max(primes.moduli) > PRIME_LIMIT:
             return super().lifting(matrix, primes)
         return NativeLifting(self._native, self._residue_planes, matrix, primes)
+
+    def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
+        if matrix.dtype == np.int64:
+            return cramer.minors(self._native, matrix, primes)
+        return [cramer.minors(self._native, (matrix % p).astype(np.int64), [p])[0] for p in primes]
+
+    def cramer(self, matrix: Array, right_side: Array, primes: Sequence[int]) -> tuple[Array, Array]:
+        return cramer.cramer(self._native, matrix, right_side, primes)
 
     def _residue_planes(self, matrix: Array, base: ResidueBase) -> OperandPlanes:
         """Residues of an integer matrix of the host."""

@@ -12,7 +12,7 @@ from exactla.core.expansion import HostExpansion
 from exactla.core.moduli import ResidueBase
 from exactla.core.scaling import largest
 from exactla_backends.cpu.native import library
-from exactla_backends.cpu.native.library import I64, Array, Instructions
+from exactla_backends.cpu.native.library import Array, Instructions
 from exactla_backends.cpu.residues import OperandPlanes
 from exactla_backends.kernels import tables
 from exactla_backends.numpy import limbs as mp
@@ -25,8 +25,11 @@ PRIME_LIMIT, LEAST_PRIME = 256, 101
 MOST_LIMBS = 16
 """Limbs of integers that residues of one byte are made from, XL_CHUNK_LIMBS."""
 
-INTERRUPTIBLE = 1 << 33
-"""Multiplications of inverses in one call, which cannot be interrupted."""
+OTHER_MODULI = 8
+"""Moduli beside the primes that residuals take, where entries are of one word."""
+
+INTERRUPTIBLE, BLOCK = 1 << 33, 256
+"""Multiplications of inverses in one call, which cannot be interrupted, and what its columns are a multiple of."""
 
 Planes = Callable[[Array, ResidueBase], OperandPlanes]
 
@@ -39,13 +42,7 @@ class NativeLifting:
         residues = planes(matrix, primes)
         inverse = residues.planes[0]
         moduli, size, _ = inverse.shape
-        constants = library.product_constants(primes, 1)
-        determinants = np.zeros(moduli, np.int64)
-        step = max(threads(), INTERRUPTIBLE // max(size, 1) ** 3)
-        for p in range(0, moduli, step):
-            _invert(
-                native, inverse[p : p + step], constants[p * len(constants) // moduli :], determinants[p : p + step]
-            )
+        determinants = _invert(native, inverse, primes)
         self.determinants = tuple(int(d) for d in determinants)
         kept = np.flatnonzero(determinants)
         if ResidueBase(tuple(primes.moduli[i] for i in kept)).product.bit_length() % 32 == 1:
@@ -101,7 +98,7 @@ class NativeLifting:
             library.pointer(words),
             library.pointer(digits),
         )
-        self._native.call("lift", ctypes.byref(job), I64(0))
+        self._native.run("lift", ctypes.byref(job))
         return digits.view(np.uint16), mp.from_words(words).T
 
     @cached_property
@@ -113,10 +110,29 @@ class NativeLifting:
         return found
 
 
-def _invert(native: Instructions, planes: Array, constants: Array, determinants: Array) -> None:
+def _invert(native: Instructions, planes: Array, primes: ResidueBase) -> Array:
+    """Inverses modulo primes in place, as many primes and columns at a time as a call may take; the determinants."""
     moduli, size, depth = planes.shape
-    job = library.Inversion(library.pointer(planes), moduli, size, depth, library.pointer(constants))
-    native.call("invert", ctypes.byref(job), library.Pointer(library.pointer(determinants)), I64(0))
+    constants = library.product_constants(primes, 1)
+    determinants = np.ones(moduli, np.int64)
+    exchanged = np.empty((moduli, size), np.int64)
+    step = max(threads(), INTERRUPTIBLE // max(size, 1) ** 3)
+    columns = max(1, INTERRUPTIBLE // (step * max(size, 1) ** 2 * BLOCK)) * BLOCK
+    for p in range(0, moduli, step):
+        part = slice(p, p + step)
+        for begin in range(0, size, columns):
+            job = library.Inversion(
+                library.pointer(planes[part]),
+                len(planes[part]),
+                size,
+                depth,
+                library.pointer(constants[p * len(constants) // moduli :]),
+                begin,
+                min(begin + columns, size),
+                library.pointer(exchanged[part]),
+            )
+            native.run("invert", ctypes.byref(job), library.Pointer(library.pointer(determinants[part])))
+    return determinants
 
 
 def _reciprocal(product: int, modulus: int) -> int:

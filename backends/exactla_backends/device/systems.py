@@ -35,8 +35,14 @@ class BorrowedSystems:
     def prime_count(self, size: int, limit: int) -> int:
         return self._host.prime_count(size, limit)
 
+    def lifting_bytes(self, size: int, count: int) -> int:
+        return self._host.lifting_bytes(size, count)
+
     def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
         return self._host.lifting(matrix, primes)
 
     def minors(self, matrix: HostArray, primes: Sequence[int]) -> list[Minor]:
         return self._host.minors(matrix, primes)
+
+    def cramer(self, matrix: HostArray, right_side: HostArray, primes: Sequence[int]) -> tuple[HostArray, HostArray]:
+        return self._host.cramer(matrix, right_side, primes)

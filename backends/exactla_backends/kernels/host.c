@@ -6,4 +6,5 @@
 #include "host_results.h"
 #include "host_small.h"
 #include "host_systems.h"
+#include "host_elimination.h"
 #include "host_wide.h"

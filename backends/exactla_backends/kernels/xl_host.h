@@ -167,6 +167,33 @@ void XL_ENTRY(add_residues)(int8_t *to, int64_t stride, const int8_t *more, int6
 /* Requires: |factor| <= 128. Ensures: to congruent to (to - less) * factor, in [-floor(m / 2), ceil(m / 2)). */
 void XL_ENTRY(scaled_difference)(int8_t *to, const int8_t *less, int64_t factor, int64_t count, int64_t modulus);
 
+/* Entries of rows come in multiples of so many. */
+#define XL_WORD_LANES 8
+
+/* A matrix modulo an odd prime below 2**28: rows of columns + more residues, of which the first may have pivots, and of
+ * zeros up to `width`, a multiple of XL_WORD_LANES. */
+typedef struct {
+    uint32_t prime;
+    uint32_t minor; /* the largest one, of the rows and columns of the pivots, or 1 */
+    int64_t rows, columns, more, width;
+    uint64_t **row;        /* [rows] */
+    int64_t *order;        /* [rows]: where each row comes from */
+    int64_t *pivots;       /* [rank]: columns, ascending */
+    uint64_t *reciprocals; /* [rank]: of the pivots */
+    uint64_t *factors;     /* [rows and XL_WORD_LANES more]: memory to work in */
+} xl_word_elimination;
+
+/* Ensures: returns the rank of the first columns; row[k] and order[k] are of pivot k, and hold residues of the echelon
+ * form past column pivots[k]; `minor` is that of these rows, in this order, and the columns of the pivots. */
+int64_t XL_ENTRY(eliminate)(xl_word_elimination *e);
+
+/* Requires: an elimination of as many rows and columns, of full rank.
+ * Ensures: solution[columns], congruent to factor times the solution for column `column` of those past the matrix. */
+void XL_ENTRY(substitute)(const xl_word_elimination *e, int64_t column, uint32_t factor, uint64_t *solution);
+
+/* Ensures: residues of `count` integers modulo an odd prime below 2**28. */
+void XL_ENTRY(load_words)(uint64_t *to, const int64_t *from, int64_t count, uint32_t prime);
+
 /* Lanes of the functions for long integers: entries that they take at a time. */
 #define XL_WIDE_LANES 16
 #define XL_WIDE_MOST 128 /* entries that are taken by one call, at most */

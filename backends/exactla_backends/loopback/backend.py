@@ -9,6 +9,7 @@ from exactla.backend import Backend, IntervalPieces, Operand, Scanned, SpecialPi
 
 # what these return is for the host, not a buffer
 _FOR_THE_HOST = {
+    "cramer",
     "direct",
     "engine_is_exact",
     "first_invalid_interval",
@@ -16,6 +17,7 @@ _FOR_THE_HOST = {
     "free_bytes",
     "integers",
     "lifting",
+    "lifting_bytes",
     "minors",
     "prime_count",
     "restore",

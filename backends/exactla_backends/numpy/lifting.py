@@ -20,7 +20,7 @@ from exactla_backends.numpy import modular
 from exactla_backends.numpy import residues as rns
 from exactla_backends.numpy.encodings import Ints
 from exactla_backends.numpy.multiprecision import HostMultiprecision
-from exactla_backends.numpy.threads import for_each
+from exactla_backends.numpy.threads import for_each, threads
 
 Array = NDArray[Any]
 
@@ -55,11 +55,18 @@ class HostSystems:
     def prime_count(self, size: int, limit: int) -> int:
         return lifting_primes(size)
 
+    def lifting_bytes(self, size: int, count: int) -> int:
+        # inverses, what threads keep while they make them, and the limbs of the matrix
+        return 8 * size**2 * (count + 5 * min(count, threads()) + 4)
+
     def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
         return HostLifting(matrix, primes)
 
     def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
         return minors(matrix, primes)
+
+    def cramer(self, matrix: Array, right_side: Array, primes: Sequence[int]) -> tuple[Array, Array]:
+        return modular.cramer(matrix, right_side, primes)
 
 
 class HostLifting:

@@ -3,6 +3,7 @@
 Residues are centred, so an inner product of n of them is at most n (p/2)**2, which has to stay below 2**53.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -178,3 +179,27 @@ def _substituted(lower: Residues, rows: Residues, prime: int) -> Residues:
     first = _substituted(lower[:half, :half], rows[:half], prime)
     rest = centred(rows[half:] - product(lower[half:, :half], first, prime), prime)
     return np.concatenate([first, _substituted(lower[half:, half:], rest, prime)])
+
+
+def cramer(matrix: Ints, right_side: Ints, primes: Sequence[int]) -> tuple[Ints, NDArray[np.uint32]]:
+    """See `exactla.backend.Backend.cramer`: elimination column by column, modulo all primes at once."""
+    size = len(matrix)
+    moduli = np.array(primes, np.int64)
+    each = np.arange(len(moduli))
+    by_entry = moduli[:, None, None]
+    work = np.concatenate([matrix, right_side], axis=1)[None] % by_entry
+    determinants = np.ones(len(moduli), np.int64)
+    for k in range(size):
+        pivots = k + np.argmax(work[:, k:, k] != 0, axis=1)
+        top = work[each, pivots, k:]
+        work[each, pivots, k:] = work[:, k, k:]
+        determinants = determinants * np.where(pivots == k, top[:, 0], -top[:, 0]) % moduli
+        # where there is no pivot, what follows is a multiple of 0
+        reciprocals = np.array([pow(int(x), -1, p) if x else 0 for x, p in zip(top[:, 0], primes, strict=True)])
+        top = top * reciprocals[:, None] % moduli[:, None]
+        factors = work[:, :, k].copy()
+        factors[:, k] = 0
+        work[:, k, k:] = top
+        work[:, :, k:] = (work[:, :, k:] - factors[:, :, None] * top[:, None]) % by_entry
+    numerators = work[:, :, size:] * determinants[:, None, None] % by_entry
+    return determinants, np.ascontiguousarray(numerators.swapaxes(1, 2).astype(np.uint32))

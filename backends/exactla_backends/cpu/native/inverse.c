@@ -19,7 +19,7 @@ static int omp_get_max_threads(void) {
 
 enum {
     PANEL = 32,  /* columns that are transformed one by one */
-    BLOCK = 256, /* columns whose transform reaches the rest of the matrix at once */
+    BLOCK = XL_INVERSION_BLOCK, /* columns whose transform reaches the rest of the matrix at once */
     TILE = 256,
     WORTH_A_THREAD = 1 << 23
 };
@@ -43,8 +43,8 @@ typedef struct {
     int8_t *rows;       /* [size][up to BLOCK]: its pivot rows, by columns */
     int8_t *packed;     /* the same for the matrix unit */
     int8_t *tile;       /* [TILE][TILE]: a part of the product */
-    int64_t *exchanged; /* [size] */
     int64_t *source;    /* [size] */
+    int64_t *exchanged; /* [size], of the inversion */
     char *scratch;
     int64_t lanes;
     void *whole;
@@ -55,7 +55,7 @@ static int workspace_new(workspace *w, const xl_instructions *set, const xl_inve
     const int64_t lanes = padded(inversion->size, XL_MATRIX_ALIGNMENT) + XL_MATRIX_ALIGNMENT, bytes = lanes * BLOCK;
     const int64_t scratch = xl_matrix_scratch_bytes(set->matrix, 1, TILE, TILE);
     char *at;
-    w->whole = malloc((size_t)(2 * PANEL * lanes + 3 * bytes + TILE * TILE + 16 * lanes + scratch + XL_MATRIX_ALIGNMENT));
+    w->whole = malloc((size_t)(2 * PANEL * lanes + 3 * bytes + TILE * TILE + 8 * lanes + scratch + XL_MATRIX_ALIGNMENT));
     if (!w->whole)
         return 0;
     at = (char *)w->whole + (XL_MATRIX_ALIGNMENT - (uintptr_t)w->whole % XL_MATRIX_ALIGNMENT);
@@ -68,8 +68,7 @@ static int workspace_new(workspace *w, const xl_instructions *set, const xl_inve
     w->rows = w->left + bytes;
     w->packed = w->rows + bytes;
     w->tile = w->packed + bytes;
-    w->exchanged = (int64_t *)(w->tile + TILE * TILE);
-    w->source = w->exchanged + lanes;
+    w->source = (int64_t *)(w->tile + TILE * TILE);
     w->scratch = (char *)(w->source + lanes);
     return 1;
 }
@@ -168,17 +167,18 @@ static void restore_columns(const workspace *w) {
     }
 }
 
-static int64_t invert_matrix(const workspace *w) {
-    int64_t determinant = 1;
-    for (int64_t start = 0; start < w->size; start += BLOCK) {
+/* Transforms the columns of a call; returns the determinant of the pivots so far, or 0. */
+static int64_t transform_columns(const workspace *w, const xl_inversion *inversion, int64_t determinant) {
+    for (int64_t start = inversion->begin; start < inversion->end && determinant; start += BLOCK) {
         const int64_t count = minimum(BLOCK, w->size - start);
         determinant = determinant * transform_block(w, start, count) % w->constants->modulus;
-        if (determinant == 0)
-            return 0;
-        transform_others(w, start, count, 0, start);
-        transform_others(w, start, count, start + count, w->size);
+        if (determinant) {
+            transform_others(w, start, count, 0, start);
+            transform_others(w, start, count, start + count, w->size);
+        }
     }
-    restore_columns(w);
+    if (determinant && inversion->end == w->size)
+        restore_columns(w);
     return determinant;
 }
 
@@ -202,7 +202,8 @@ int64_t xl_native_invert(const xl_instructions *set, const xl_inversion *inversi
             if (ready) {
                 w.matrix = inversion->planes + p * plane;
                 w.constants = &inversion->constants[p];
-                determinants[p] = invert_matrix(&w);
+                w.exchanged = inversion->exchanged + p * size;
+                determinants[p] = transform_columns(&w, inversion, determinants[p]);
             }
         if (ready)
             free(w.whole);

@@ -26,6 +26,9 @@ typedef struct {
     int64_t (*pivot_panel)(int16_t *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t *);
     void (*add_residues)(int8_t *, int64_t, const int8_t *, int64_t, int64_t, int64_t, int64_t);
     void (*scaled_difference)(int8_t *, const int8_t *, int64_t, int64_t, int64_t);
+    int64_t (*eliminate)(xl_word_elimination *);
+    void (*substitute)(const xl_word_elimination *, int64_t, uint32_t, uint64_t *);
+    void (*load_words)(uint64_t *, const int64_t *, int64_t, uint32_t);
     void (*wide_residues)(const int32_t *, const int32_t *, int64_t, const xl_wide_modulus *, int16_t *);
     void (*wide_split)(const int16_t *, int64_t, int8_t *, int8_t *);
     void (*wide_weighted)(const xl_wide_sum *, int64_t, const xl_wide_modulus *, int64_t *, int16_t *);

@@ -106,7 +106,33 @@ Limits = _structure(
     plan_bits=I64,
     plan_limbs=I64,
 )
-Inversion = _structure("Inversion", planes=Pointer, moduli=I64, size=I64, depth=I64, constants=Pointer)
+ModularSystems = _structure(
+    "ModularSystems",
+    matrix=Pointer,
+    right=Pointer,
+    rows=I64,
+    columns=I64,
+    more=I64,
+    primes=Pointer,
+    moduli=I64,
+    minors=Pointer,
+    ranks=Pointer,
+    orders=Pointer,
+    pivots=Pointer,
+    determinants=Pointer,
+    numerators=Pointer,
+)
+Inversion = _structure(
+    "Inversion",
+    planes=Pointer,
+    moduli=I64,
+    size=I64,
+    depth=I64,
+    constants=Pointer,
+    begin=I64,
+    end=I64,
+    exchanged=Pointer,
+)
 LiftingSide = _structure("LiftingSide", packed=Pointer, constants=Pointer, moduli=I64, residues=Pointer, crt=Pointer)
 Lifting = _structure(
     "Lifting",

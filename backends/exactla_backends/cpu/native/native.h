@@ -137,14 +137,37 @@ int64_t xl_native_check(const xl_instructions *set);
 
 /* ---- systems ---- */
 
+/* An integer matrix, and more columns beside it, modulo primes. */
+typedef struct {
+    const int64_t *matrix; /* [rows][columns] */
+    const int64_t *right;  /* [rows][more] */
+    int64_t rows, columns, more;
+    const int64_t *primes; /* odd, below 2**28 */
+    int64_t moduli;
+    int64_t *minors, *ranks; /* [moduli] */
+    int64_t *orders;         /* [moduli][rows] */
+    int64_t *pivots;         /* [moduli][columns], the first `rank` of which are written */
+    int64_t *determinants;   /* null, or for a square matrix [moduli], with */
+    uint32_t *numerators;    /* [moduli][more][columns] */
+} xl_modular_systems;
+
+/* Ensures: for each prime the largest minor as xl_host.h's `eliminate` finds it; and the determinant, and it times the
+ * solution for each column of `right`, which is 0 where the determinant is. */
+int64_t xl_native_eliminate(const xl_instructions *set, const xl_modular_systems *systems, int64_t threads);
+
 /* Square matrices modulo primes, each in place. */
 typedef struct {
     int8_t *planes; /* [moduli][size][depth]: depth at least size, and zeros past it */
     int64_t moduli, size, depth;
     const xl_matrix_modulus8 *constants; /* of primes above 100 */
+    int64_t begin, end; /* the columns that a call transforms: begin is a multiple of XL_INVERSION_BLOCK, and so is end */
+    int64_t *exchanged; /* [moduli][size], kept from call to call */
 } xl_inversion;
 
-/* Ensures: planes of the inverse modulo each prime, and determinants[p]; where that is 0, the plane is not defined. */
+enum { XL_INVERSION_BLOCK = 256 };
+
+/* Ensures: after calls for all columns in turn, planes of the inverse modulo each prime, and determinants[p], which are 1
+ * at the beginning; where that is 0, the plane is not defined. `end` may be the size, too. */
 int64_t xl_native_invert(const xl_instructions *set, const xl_inversion *inversion, int64_t *determinants,
                          int64_t threads);
 

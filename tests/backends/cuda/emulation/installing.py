@@ -40,10 +40,12 @@ def installed(capability: tuple[int, int], cache: Path | None = None) -> Iterato
             driver = importlib.import_module("exactla_backends.cuda.driver")
             elements = importlib.import_module("exactla_backends.cuda.elements")
             lifting = importlib.import_module("exactla_backends.cuda.systems.lifting")
+            backend = importlib.import_module("exactla_backends.cuda.backend").CudaBackend
             with (
                 mock.patch.object(driver, "_encode_tiled", return_value=modules.encode_tiled),
                 mock.patch.object(elements, "SETTLING_BLOCKS", 3),  # which step over what many would take at once
                 mock.patch.object(lifting, "LEAST_SIZE", 1),  # which is not worth it on a device
+                mock.patch.object(backend, "least_lifting", 16),  # nor is this
             ):
                 yield gpu
         finally:

@@ -11,7 +11,7 @@ from exactla.core import limb_entries, limbs
 from exactla.core.expansions import blocks
 from exactla.core.limb_entries import bit_lengths, magnitudes
 from exactla.core.limbs import LIMB, Limbs, extended, from_limbs, shifted_up, to_limbs, trimmed
-from exactla.mp_limits import check_room
+from exactla.multiprecision.limits import check_room
 from exactla.results import Rounding
 
 is_less = limbs.is_less

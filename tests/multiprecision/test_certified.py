@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import exactla as xl
-from exactla import factoring, mp_certified
-from exactla.mp_numbers import Numbers
+from exactla import factoring
+from exactla.multiprecision import certified
+from exactla.multiprecision.numbers import Numbers
 
 
 def lotkin(n):
@@ -47,7 +48,7 @@ def test_the_precision_is_raised_where_it_has_to_be(backend, monkeypatch):
         tried.append(bits)
         return factoring.factored(matrix, bits, report)
 
-    monkeypatch.setattr(mp_certified, "factored", recorded)
+    monkeypatch.setattr(certified, "factored", recorded)
     with xl.backend(backend):
         assert_certified(lotkin(40), [Fraction(1, i + 1) for i in range(40)], 5)
     assert len(tried) > 1
@@ -102,7 +103,7 @@ def test_bounds_hold_for_any_inverse_and_any_solution(backend, rng, monkeypatch,
         inverse = factors.inv()
         noise = xl.MPArray.from_float(rng.standard_normal((size, size)) / 64) * spoiled
         monkeypatch.setattr(xl.LU, "inv", lambda self: inverse + noise)
-        certificate = mp_certified.Certificate.of(factors)
+        certificate = certified.Certificate.of(factors)
         assert (certificate.contraction < 1) == (spoiled != 3)
         if spoiled == 3:
             return
@@ -147,6 +148,6 @@ def test_faults():
 
 
 def test_the_largest_precision_is_the_end(monkeypatch):
-    monkeypatch.setattr(mp_certified, "MOST_PRECISION", 400)
+    monkeypatch.setattr(certified, "MOST_PRECISION", 400)
     with pytest.raises(xl.PrecisionError, match="16 digits are not certified at 400 bits"):
         xl.lu_solve([[1, 1], [1, 1 + Fraction(1, 1 << 900)]], [1, 2], precision="auto")

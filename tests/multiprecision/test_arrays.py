@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import exactla as xl
 from exactla import MPArray
-from tests.mp.numbers import DYADICS, mp
+from tests.multiprecision.numbers import DYADICS, mp
 
 PAIRS = st.lists(st.tuples(DYADICS, DYADICS), min_size=1, max_size=4)
 NUMBERS = np.array([[1.5, -2.0, 3.25], [1e20, 5e-10, 0.0]])

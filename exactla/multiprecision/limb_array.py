@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla import mp_arithmetic
 from exactla.core import numerals
 from exactla.core.limbs import Limbs, from_limbs
+from exactla.multiprecision import arithmetic
 
 SHOWN_DIGITS, SHOWN_ENTRIES = 17, 6
 """Digits of a number, and entries of an axis, that `repr` shows."""
@@ -31,8 +31,14 @@ class LimbArray:
     def _of(cls, limbs: Limbs, exponent: int) -> Self:
         """The array with these limbs, uint64 and contiguous with L >= 1, which are not copied."""
         found = cls.__new__(cls)
-        found.limbs, found.exponent = limbs, exponent
+        shown = limbs.view()
+        shown.flags.writeable = False
+        object.__setattr__(found, "limbs", shown)
+        object.__setattr__(found, "exponent", exponent)
         return found
+
+    def __setattr__(self, name: str, _: Any) -> None:
+        raise AttributeError(f"an MPArray never changes, and {name} cannot be set")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -52,7 +58,7 @@ class LimbArray:
     @property
     def bits(self) -> int:
         """Length of the longest magnitude among the integers, 0 where all of them are 0."""
-        return mp_arithmetic.most_bits(self._flat())
+        return arithmetic.most_bits(self._flat())
 
     @property
     def nbytes(self) -> int:

@@ -88,5 +88,5 @@ def test_faults():
         xl.mp_mm(x, x)
     with pytest.raises(TypeError, match="neither an MPArray"):
         xl.mp_mm(x, 2.0)
-    with pytest.raises(ValueError, match="bits, got 0"):
+    with pytest.raises(ValueError, match="2 bits or more, got 0"):
         xl.mp_mm(x, x.T, precision=0)

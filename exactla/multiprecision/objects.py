@@ -15,7 +15,7 @@ from exactla.core.limbs import LIMB, Limbs, to_limbs, trimmed
 from exactla.core.scaling import mapped
 from exactla.errors import NonFiniteError
 from exactla.libraries.base import type_name
-from exactla.mp_limits import check_room
+from exactla.multiprecision.limits import check_room
 
 Objects = NDArray[np.object_]
 

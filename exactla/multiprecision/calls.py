@@ -1,20 +1,21 @@
 """What calls of multiple precision share: their backend, their memory, and the precisions that they take."""
 
-import operator
 from typing import Any
 
 from exactla import registry, settings
 from exactla.backend import Multiprecision
 from exactla.core.planning import FREE_SHARE
+from exactla.multiprecision import limits
 
-LEAST_PRECISION, MOST_PRECISION = 2, 1 << 18
+MOST_PRECISION = 1 << 18
+"""Bits of an entry."""
 
 
 def checked_precision(precision: Any) -> int:
-    """A number of bits."""
-    bits = operator.index(precision)
-    if not LEAST_PRECISION <= bits <= MOST_PRECISION:
-        raise ValueError(f"the precision is from {LEAST_PRECISION} to {MOST_PRECISION} bits, got {bits}")
+    """The precision of a product or a factorization, or the error that says what is wrong with it."""
+    bits = limits.checked_precision(precision)
+    if bits > MOST_PRECISION:
+        raise ValueError(f"a precision is of {MOST_PRECISION} bits at most, got {bits}")
     return bits
 
 

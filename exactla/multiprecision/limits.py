@@ -1,5 +1,9 @@
-"""Room for arrays of limbs: refused before they are made, where they would not fit."""
+"""Limits: precisions that are asked for, and room for arrays of limbs, refused before they are made."""
 
+from typing import Any
+
+from exactla.arguments import integer
+from exactla.core.dyadics import LEAST_PRECISION
 from exactla.core.limbs import OCTETS
 from exactla.errors import WorkspaceError
 from exactla.settings import workspace_bytes
@@ -30,3 +34,11 @@ def _free_bytes() -> int:
     from exactla import registry
 
     return registry.load("numpy").free_bytes()
+
+
+def checked_precision(precision: Any) -> int:
+    """A precision as an integer, or the error that says what is wrong with it."""
+    bits = integer(precision, "a precision in bits")
+    if bits < LEAST_PRECISION:
+        raise ValueError(f"a precision is of {LEAST_PRECISION} bits or more, got {bits}")
+    return bits

@@ -244,7 +244,7 @@ def test_faults(backend):
         assert more > 0
         with pytest.raises(ValueError, match="must be square"):
             xl.lu_factor([[1, 2]], precision=10)
-        with pytest.raises(ValueError, match="bits, got 1"):
+        with pytest.raises(ValueError, match="2 bits or more, got 1"):
             xl.lu_factor([[1]], precision=1)
         with pytest.raises(ValueError, match="equally many rows"):
             xl.lu_factor([[1]], precision=10).solve([1, 2])

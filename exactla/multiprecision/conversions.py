@@ -1,21 +1,21 @@
 """What an `MPArray` turns into: floats, components, numbers of other libraries, numerals; and its own roundings."""
 
-import operator
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla import mp_arithmetic, mp_objects
+from exactla.arguments import integer
 from exactla.arrays import dtype_format, read
 from exactla.core import dyadics, expansions, limb_entries, numerals
 from exactla.core.limbs import shifted_down, trimmed
 from exactla.core.scaling import mapped
 from exactla.formats import FLOAT64, FloatFormat
 from exactla.libraries import bits as float_bits
-from exactla.libraries.base import type_name
-from exactla.mp_base import LimbArray
+from exactla.multiprecision import arithmetic, objects
+from exactla.multiprecision.limb_array import LimbArray
+from exactla.multiprecision.limits import checked_precision
 from exactla.results import Rounding
 
 COMPONENTS = (2, 3, 4)
@@ -76,18 +76,18 @@ class Convertible(LimbArray):
     def to_mpfr(self, precision: int | None = None) -> NDArray[np.object_]:
         """An object array of ``gmpy2.mpfr``, exact, or rounded once to a precision (to nearest, ties to even)."""
         wanted = max(self.bits, dyadics.LEAST_PRECISION) if precision is None else checked_precision(precision)
-        return mp_objects.to_mpfr(self._integers(), self.exponent, wanted)
+        return objects.to_mpfr(self._integers(), self.exponent, wanted)
 
     def to_mpmath(self, precision: int | None = None) -> NDArray[np.object_]:
         """An object array of ``mpmath.mpf``, exact, or rounded once to a precision (to nearest, ties to even)."""
         wanted = None if precision is None else checked_precision(precision)
-        return mp_objects.to_mpmath(self._integers(), self.exponent, wanted)
+        return objects.to_mpmath(self._integers(), self.exponent, wanted)
 
     def to_flint(self) -> Any:
         """A ``flint.arb_mat`` of exact numbers, of one column for a vector; needs python-flint."""
         if self.ndim not in (1, 2):
             raise ValueError(f"a flint matrix has two axes, and the shape is {self.shape}")
-        return mp_objects.to_flint(self._integers(), self.exponent)
+        return objects.to_flint(self._integers(), self.exponent)
 
     def to_fractions(self) -> NDArray[np.object_]:
         """An object array of Fractions: the exact values."""
@@ -105,7 +105,7 @@ class Convertible(LimbArray):
         """
         if digits is None:
             return mapped(self._integers(), lambda v: numerals.exact(v, self.exponent))
-        wanted = operator.index(digits)
+        wanted = integer(digits, "a number of digits")
         if wanted < 1:
             raise ValueError(f"a numeral has 1 digit or more, got digits={wanted}")
         return mapped(self._integers(), lambda v: numerals.rounded(v, self.exponent, wanted))
@@ -116,10 +116,14 @@ class Convertible(LimbArray):
 
     def item(self) -> Fraction:
         """The only entry, as a Fraction."""
+        if self.size != 1:
+            raise ValueError(f"an MPArray of shape {self.shape} has no only entry; index it, or use tolist()")
         found: Fraction = self.to_fractions().item()
         return found
 
     def __float__(self) -> float:
+        if self.size != 1:
+            raise TypeError(f"an MPArray of shape {self.shape} is no single number; index it first")
         return float(self.reshape(()).to_float())
 
     def rounded(self, precision: int, rounding: str = "nearest") -> Self:
@@ -132,7 +136,7 @@ class Convertible(LimbArray):
         rounding : {"nearest", "down", "up", "zero"}
             As in `mm`.
         """
-        limbs = mp_arithmetic.rounded(self._flat(), checked_precision(precision), _rounding(rounding))
+        limbs = arithmetic.rounded(self._flat(), checked_precision(precision), _rounding(rounding))
         return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent)
 
     def normalized(self) -> Self:
@@ -161,14 +165,3 @@ def _rounding(name: str) -> Rounding:
         return Rounding(name)
     except ValueError:
         raise ValueError(f"rounding={name!r} is unknown; it may be {', '.join(Rounding)}") from None
-
-
-def checked_precision(precision: int) -> int:
-    """A precision as an integer, or the error that says what is wrong with it."""
-    try:
-        bits = operator.index(precision)
-    except TypeError:
-        raise TypeError(f"a precision is a number of bits, got a {type_name(precision)}") from None
-    if bits < dyadics.LEAST_PRECISION:
-        raise ValueError(f"a precision is of {dyadics.LEAST_PRECISION} bits or more, got {bits}")
-    return bits

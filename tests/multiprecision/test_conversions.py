@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import exactla as xl
 from exactla import MPArray
 from exactla_conformance.encodings import FLOATS
-from tests.mp.numbers import DYADICS, PRECISIONS, mp, rounded, value_of
+from tests.multiprecision.numbers import DYADICS, PRECISIONS, mp, rounded, value_of
 from tests.oracle import FORMATS, ROUNDINGS
 
 LISTS = st.lists(DYADICS, min_size=1, max_size=5)
@@ -276,7 +276,11 @@ def test_components_beyond_the_largest_float():
         (lambda: MPArray.from_fractions([Fraction(1, 3)]), ValueError, r"array\[0\] = 1/3 is no integer times a power"),
         (lambda: MPArray.from_fractions([[1], [2, 3]]), ValueError, "ragged"),
         (lambda: MPArray.from_fractions([1], precision=1), ValueError, "2 bits or more"),
-        (lambda: MPArray.from_fractions([1], precision=1.5), TypeError, "number of bits"),
+        (
+            lambda: MPArray.from_fractions([1], precision=1.5),
+            TypeError,
+            "a precision in bits is an integer, got a float",
+        ),
         (lambda: MPArray.from_fractions([2j]), TypeError, "complex"),
         (lambda: MPArray.from_fractions([float("inf")]), xl.NonFiniteError, r"array\[0\]"),
         (lambda: MPArray.from_strings(["0x1"], 53), ValueError, r"array\[0\]: '0x1' is no decimal number"),

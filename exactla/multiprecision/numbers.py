@@ -13,7 +13,7 @@ from exactla.core.limb_entries import bit_lengths, magnitudes
 from exactla.core.limbs import Limbs, from_limbs, to_limbs
 from exactla.core.nearest import nearest_quotient
 from exactla.exact_numbers import read_exact
-from exactla.mparray import MPArray
+from exactla.multiprecision.mparray import MPArray
 
 
 class Numbers:

@@ -9,8 +9,8 @@ from exactla.backend import Multiprecision
 from exactla.core.limbs import LIMB, Limbs
 from exactla.core.planning import Arithmetic, arithmetic, sum_bits
 from exactla.errors import WorkspaceError
-from exactla.mp_calls import allowed_bytes, checked_precision, verbs_in_use
-from exactla.mparray import MPArray
+from exactla.multiprecision.calls import allowed_bytes, checked_precision, verbs_in_use
+from exactla.multiprecision.mparray import MPArray
 from exactla.results import Info
 
 MOST_WORK = 1 << 38

@@ -1,6 +1,5 @@
 """Solutions in multiple precision whose leading digits are proven, at whatever precision that takes."""
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla import settings
+from exactla.arguments import integer
 from exactla.core.limbs import from_limbs
 from exactla.errors import PrecisionError, SingularMatrixError
 from exactla.factoring import LU, factored, lu_factor, read_right_side
-from exactla.mp_calls import MOST_PRECISION
-from exactla.mp_numbers import Numbers
-from exactla.mp_products import mp_mm
-from exactla.mparray import MPArray
+from exactla.multiprecision.calls import MOST_PRECISION
+from exactla.multiprecision.mparray import MPArray
+from exactla.multiprecision.numbers import Numbers
+from exactla.multiprecision.products import mp_mm
 from exactla.solving import rank
 
 GUARD_BITS = 64
@@ -94,7 +94,7 @@ def lu_solve(A: Any, b: Any, *, precision: int | str | None = None, digits: int 
 
 
 def _checked_digits(digits: Any) -> int:
-    count = operator.index(digits)
+    count = integer(digits, "digits")
     if not 1 <= count <= MOST_DIGITS:
         raise ValueError(f"digits are from 1 to {MOST_DIGITS:,}, got {count}")
     return count

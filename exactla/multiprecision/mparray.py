@@ -1,0 +1,344 @@
+"""`MPArray`: arrays of integers of many limbs times one power of two.
+
+Conversions of floats work on bit patterns in NumPy, those of objects entry by entry (`exactla.multiprecision.objects`).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla.arguments import integer
+from exactla.arrays import read
+from exactla.core import dyadics, expansions
+from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs, trimmed
+from exactla.errors import NonFiniteError
+from exactla.formats import FLOAT64, BigIntegerFormat, Format
+from exactla.libraries.base import Source
+from exactla.multiprecision import arithmetic, objects
+from exactla.multiprecision.conversions import COMPONENTS, Convertible
+from exactla.multiprecision.limits import check_room, checked_precision
+
+
+class MPArray(Convertible):
+    """An array of multiple-precision numbers: integers of many limbs times one power of two.
+
+    It is made by ``MPArray.from_float``, ``from_components``, ``from_mpfr``, ``from_mpmath``, ``from_flint``,
+    ``from_fractions`` or ``from_strings``, and never changes.
+
+    Attributes
+    ----------
+    limbs : uint64 array, shape (..., L)
+        Integers in two's complement, the least significant limb first, contiguous in C order.
+    exponent : int
+        An entry is integer * 2**exponent.
+
+    Notes
+    -----
+    All entries share the exponent, so the limbs are as many as the distance from the highest bit of the largest entry
+    to the lowest bit of any asks for: ``[1e300, 1e-300]`` takes 33 limbs an entry. What does not fit the workspace
+    limit raises `WorkspaceError`.
+
+    Sums, differences and products with a number are exact, and comparisons go by value, entry by entry. Indexing
+    gives an `MPArray` again, of no axes for an entry. Nothing converts to an array of floats unasked: ``np.asarray``
+    and functions of NumPy raise TypeError.
+
+    Examples
+    --------
+    >>> import exactla as xl
+    >>> x = xl.MPArray.from_strings([["0.1", "2"], ["-1/3", "1e-3"]], precision=200)
+    >>> x
+    MPArray([[0.1, 2], [-0.33333333333333333, 0.001]], 211 bits * 2**-209)
+    >>> x.to_strings(digits=50)[0, 0]
+    '0.1'
+    >>> (x + x == 2 * x).all()
+    np.True_
+    >>> x.to_float("float32")[1, 0]
+    np.float32(-0.33333334)
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    limbs: Limbs
+    exponent: int
+
+    # ---- from other numbers ------------------------------------------------------------------------------------------
+    @classmethod
+    def from_float(cls, array: Any) -> "MPArray":
+        """The exact values of floats or integers.
+
+        Parameters
+        ----------
+        array : array
+            Of any supported library and real type: floats of 8 to 64 bits, bool, and integers of any size.
+
+        Raises
+        ------
+        TypeError
+            The array is of an unknown library or type, or complex.
+        NonFiniteError
+            An entry is NaN or infinite.
+        WorkspaceError
+            The exponents are so far apart that the limbs do not fit.
+        """
+        source = _real(array, "array")
+        encodings = source.library.host_encodings(source)
+        if isinstance(source.format, BigIntegerFormat):
+            return cls._of_integers(encodings, 0)
+        words = np.ascontiguousarray(encodings).reshape(-1, 1)
+        _check_finite(words, source)
+        return cls._of_sums(words, source.format, source.shape)
+
+    @classmethod
+    def from_components(cls, array: Any) -> "MPArray":
+        """The exact sums of double-double, triple-double or quad-double numbers.
+
+        Parameters
+        ----------
+        array : array of float64, shape (..., 2), (..., 3) or (..., 4)
+            The components of each number, the largest first. Each is less than one unit in the last place of the one
+            before it, and only zeros follow a zero.
+
+        Raises
+        ------
+        TypeError
+            The entries are not float64.
+        ValueError
+            The last axis has another length, or the components of a number overlap.
+        NonFiniteError
+            An entry is NaN or infinite.
+        WorkspaceError
+            The exponents are so far apart that the limbs do not fit.
+        """
+        source = _real(array, "array")
+        if source.format != FLOAT64:
+            raise TypeError(f"components are float64, and {source.name} holds {source.format}")
+        if not source.shape or source.shape[-1] not in COMPONENTS:
+            raise ValueError(f"{source.name} has shape {source.shape}; its last axis holds 2, 3 or 4 components")
+        encodings = np.ascontiguousarray(source.library.host_encodings(source)).reshape(-1, source.shape[-1])
+        _check_finite(encodings, source)
+        shape = source.shape[:-1]
+        if (wrong := expansions.first_overlap(encodings)) >= 0:
+            index = tuple(int(i) for i in np.unravel_index(wrong, shape))
+            values = encodings[wrong].view(np.float64).tolist()
+            raise ValueError(
+                f"the components of {source.name}[{', '.join(map(str, index))}] overlap: {values}; each has to be less "
+                "than one unit in the last place of the one before it"
+            )
+        return cls._of_sums(encodings, FLOAT64, shape)
+
+    @classmethod
+    def from_mpfr(cls, array: Any) -> "MPArray":
+        """The exact values of ``gmpy2.mpfr`` numbers; nested lists and object arrays of them, and of integers."""
+        return cls._of_objects(array, dyadics.exact, "numbers are gmpy2.mpfr, or of other exact types")
+
+    @classmethod
+    def from_mpmath(cls, array: Any) -> "MPArray":
+        """The exact values of ``mpmath.mpf`` numbers: an ``mpmath.matrix``, nested lists or an object array."""
+        return cls._of_objects(array, dyadics.exact, "numbers are mpmath.mpf, or of other exact types")
+
+    @classmethod
+    def from_flint(cls, array: Any, precision: int | None = None) -> "MPArray":
+        """Midpoints of python-flint balls, and exact numbers.
+
+        Parameters
+        ----------
+        array : flint.arb_mat, fmpz_mat or fmpq_mat, nested list or object array
+            Of ``arb``, of which the radius is left out, ``fmpz`` and ``fmpq``.
+        precision : int, optional
+            As in `from_fractions`.
+        """
+        return cls._of_objects(array, _reader(precision), "numbers are of python-flint: arb, fmpz or fmpq")
+
+    @classmethod
+    def from_fractions(cls, array: Any, precision: int | None = None) -> "MPArray":
+        """Rational numbers, exactly or rounded once.
+
+        Parameters
+        ----------
+        array : nested list or object array
+            Of Fractions, ``gmpy2.mpq``, integers and other exact numbers.
+        precision : int, optional
+            Significant bits to which every entry is rounded: to nearest, ties to even. Without it all have to be
+            integers times powers of two.
+
+        Raises
+        ------
+        TypeError
+            An entry is no number.
+        ValueError
+            Without a precision, an entry is no integer times a power of two; or the precision is below 2.
+        NonFiniteError
+            An entry is NaN or infinite.
+        WorkspaceError
+            The exponents are so far apart that the limbs do not fit.
+        """
+        return cls._of_objects(array, _reader(precision), "numbers are Fractions, or of other exact types")
+
+    @classmethod
+    def from_strings(cls, array: Any, precision: int) -> "MPArray":
+        """Decimal numerals such as "-1.5e-3", and ratios such as "1/3", rounded once.
+
+        Parameters
+        ----------
+        array : nested list or array of str
+            The numerals.
+        precision : int
+            Significant bits to which every entry is rounded: to nearest, ties to even.
+
+        Raises
+        ------
+        TypeError
+            An entry is no string.
+        ValueError
+            An entry is no numeral, or the precision is below 2.
+        WorkspaceError
+            The exponents are so far apart that the limbs do not fit.
+        """
+        rounder = dyadics.Rounder(checked_precision(precision))
+
+        def read_one(text: Any) -> dyadics.Dyadic:
+            if not isinstance(text, str):
+                raise TypeError
+            return rounder.of_text(text)
+
+        return cls._of_objects(array, read_one, "numerals are strings")
+
+    @classmethod
+    def _of_objects(cls, array: Any, read_one: Any, accepted: str, name: str = "array") -> "MPArray":
+        return cls._of(*objects.read(objects.as_objects(array, name), name, read_one, accepted))
+
+    @classmethod
+    def _of_sums(cls, words: NDArray[Any], format: Format, shape: tuple[int, ...]) -> "MPArray":
+        """The sums of rows of encodings, of components that do not overlap."""
+        needed = expansions.extent(words, format)
+        check_room(len(words), needed.limbs)
+        limbs = trimmed(expansions.sums(words, format, needed))
+        return cls._of(limbs.reshape(*shape, limbs.shape[-1]), needed.exponent)
+
+    @classmethod
+    def _of_integers(cls, integers: NDArray[np.object_], exponent: int) -> "MPArray":
+        """The array of Python integers, an object array, times 2**exponent."""
+        count = limbs_needed(integers.ravel().tolist())
+        check_room(integers.size, count)
+        return cls._of(to_limbs(integers, count), exponent)
+
+    # ---- arithmetic --------------------------------------------------------------------------------------------------
+    def __neg__(self) -> "MPArray":
+        return self._of(arithmetic.negated(self.limbs), self.exponent)
+
+    def __pos__(self) -> "MPArray":
+        return self
+
+    def __abs__(self) -> "MPArray":
+        limbs = arithmetic.absolute(self._flat())
+        return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent)
+
+    def __add__(self, other: Any) -> "MPArray":
+        return self._combined(other, arithmetic.added)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> "MPArray":
+        return self._combined(other, arithmetic.subtracted)
+
+    def __rsub__(self, other: Any) -> "MPArray":
+        return (-self)._combined(other, arithmetic.added)
+
+    def _combined(self, other: Any, combine: Any) -> "MPArray":
+        right = _operand(other)
+        if right is None:
+            return NotImplemented  # type: ignore[no-any-return]
+        left, limbs, exponent = self._aligned(right)
+        return self._of(combine(left, limbs), exponent)
+
+    def __mul__(self, factor: Any) -> "MPArray":
+        if isinstance(factor, MPArray) and factor.ndim:
+            raise TypeError("an MPArray is multiplied by a number; exactla.mp_mm multiplies matrices")
+        scale = _operand(factor)
+        if scale is None or scale.ndim:
+            return NotImplemented
+        number = scale.normalized()
+        multiplier = int(from_limbs(number.limbs).item())
+        limbs = arithmetic.multiplied(self._flat(), multiplier)
+        return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent + number.exponent)
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, other: Any) -> "MPArray":
+        raise TypeError("exactla.mp_mm multiplies matrices: exactly, or rounded to a precision")
+
+    __rmatmul__ = __matmul__
+
+    def scaled(self, exponent: int) -> "MPArray":
+        """Every entry times 2**exponent, exactly; the limbs are shared."""
+        return self._of(self.limbs, self.exponent + integer(exponent, "an exponent"))
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, lambda x, y: (x == y).all(axis=-1))
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, lambda x, y: (x != y).any(axis=-1))
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(other, arithmetic.is_less)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(other, lambda x, y: arithmetic.is_less(y, x))
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(other, lambda x, y: ~arithmetic.is_less(y, x))
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(other, lambda x, y: ~arithmetic.is_less(x, y))
+
+    def _compared(self, other: Any, compare: Any) -> Any:
+        right = _operand(other)
+        if right is None:
+            return NotImplemented
+        left, limbs, _ = self._aligned(right)
+        found = compare(left, limbs)
+        return found if found.ndim else np.bool_(found)
+
+    def _aligned(self, other: "MPArray") -> tuple[Limbs, Limbs, int]:
+        """Limbs of equal count of both in units of one power of two, which sums of theirs do not overflow."""
+        try:
+            shape = np.broadcast_shapes(self.shape, other.shape)
+        except ValueError:
+            raise ValueError(f"arrays of shapes {self.shape} and {other.shape} do not broadcast") from None
+        sides = [(side.limbs, side.exponent, side.size) for side in (self, other)]
+        exponent, count = arithmetic.common_unit([(limbs, e) for limbs, e, _ in sides])
+        check_room(int(np.prod(shape, dtype=object)), count)
+        left, right = (arithmetic.in_unit(limbs, e, exponent, count) for limbs, e, _ in sides)
+        return left, right, exponent
+
+
+def _operand(value: Any) -> MPArray | None:
+    """The other side of an operator: an array or a number of an exact value; None for what is no number."""
+    if isinstance(value, MPArray):
+        return value
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return MPArray.from_float(value)
+    if isinstance(value, (list, tuple, str, bytes)) or value is None:
+        return None
+    try:
+        return MPArray._of_objects(value, dyadics.exact, "", "the operand")
+    except TypeError:
+        return None
+
+
+def _real(array: Any, name: str) -> Source:
+    source = read(array, name)
+    if source.complex:
+        raise TypeError(f"{name} holds complex entries; an MPArray holds real numbers")
+    return source
+
+
+def _check_finite(words: NDArray[Any], source: Source) -> None:
+    if (wrong := expansions.first_not_finite(words, source.format)) >= 0:
+        raise NonFiniteError(source.name, tuple(int(i) for i in np.unravel_index(wrong, source.shape)))
+
+
+def _reader(precision: int | None) -> Any:
+    return dyadics.exact if precision is None else dyadics.Rounder(checked_precision(precision))
