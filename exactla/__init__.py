@@ -34,7 +34,8 @@ from exactla.widths import width_ulps
 
 if TYPE_CHECKING:
     from exactla import gallery
-    from exactla.factoring import LU, lu_factor, lu_solve
+    from exactla.factoring import LU, lu_factor
+    from exactla.multiprecision.certified import lu_solve
     from exactla.multiprecision.mparray import MPArray
     from exactla.multiprecision.products import mp_mm
     from exactla.rationals import Rational
@@ -109,7 +110,8 @@ __all__ = [
 ]
 
 _LATE = {
-    "exactla.factoring": ("LU", "lu_factor", "lu_solve"),
+    "exactla.factoring": ("LU", "lu_factor"),
+    "exactla.multiprecision.certified": ("lu_solve",),
     "exactla.multiprecision.products": ("mp_mm",),
     "exactla.multiprecision.mparray": ("MPArray",),
     "exactla.rationals": ("Rational",),

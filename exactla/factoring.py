@@ -1,6 +1,5 @@
 """LU factorisation in multiple precision."""
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla import settings
+from exactla.arguments import integer
 from exactla.backend import Multiprecision
 from exactla.core import lu, substitution
 from exactla.core.equilibration import NOTHING, scales
@@ -95,13 +95,6 @@ def factored(matrix: Numbers, bits: int, report: Progress | None) -> "LU":
     except lu.LostPivot as lost:
         raise _lost(lost, bits) from None
     return LU(factors, -rows, -columns_by, verbs, matrix)
-
-
-def lu_solve(factors: "LU", b: Any) -> MPArray:
-    """Solve ``A @ x = b`` with the factors of A: the same as ``factors.solve(b)``."""
-    if not isinstance(factors, LU):
-        raise TypeError(f"lu_solve takes what lu_factor returns, got {type(factors).__name__}")
-    return factors.solve(b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,23 +204,14 @@ class LU:
         True
         True
         """
-        steps = operator.index(refine)
+        steps = integer(refine, "refine")
         if steps < 0:
             raise ValueError(f"refine is a number of steps, got {steps}")
-        right = self._right_side(b)
+        right = read_right_side(b, len(self._factors.order))
         x = self._substituted(right)
         for _ in range(steps):
             x = x + self._substituted(self._residual(right, x))
         return x.reshape(right.given)
-
-    def _right_side(self, b: Any) -> Numbers:
-        right = Numbers.read(b, "b", (1, 2))
-        size = len(self._factors.order)
-        if right.shape[0] != size:
-            raise ValueError(
-                f"A has shape {(size, size)} and b has shape {right.given}; they must have equally many rows"
-            )
-        return right
 
     def _substituted(self, right: Numbers) -> MPArray:
         """S of a right-hand side, a matrix."""
@@ -269,6 +253,14 @@ class LU:
     def inv(self) -> MPArray:
         """The inverse, column by column as `solve` finds it."""
         return self.solve(np.eye(len(self._factors.order), dtype=np.int64))
+
+
+def read_right_side(b: Any, size: int) -> Numbers:
+    """b, which has as many rows as the matrix."""
+    right = Numbers.read(b, "b", (1, 2))
+    if right.shape[0] != size:
+        raise ValueError(f"A has shape {(size, size)} and b has shape {right.given}; they must have equally many rows")
+    return right
 
 
 def _unscaled(found: Limbs, exponents: NDArray[np.int64]) -> MPArray:

@@ -1,7 +1,8 @@
 """`lu_factor` beside its definition in Python's integers, on every backend."""
 
+import subprocess
+import sys
 from fractions import Fraction
-from typing import Any
 
 import flint
 import numpy as np
@@ -80,21 +81,24 @@ def test_solutions_are_close(backend, rng, columns):
     assert error < Fraction(1, 1 << (precision - 40))
 
 
+def _system(rng, n, kind):
+    if kind == "rationals":
+        rows = [[Fraction(3 * i - j * j + 1, 7 + i + 2 * j) for j in range(n)] for i in range(n)]
+        return rows, [[Fraction(i, 3), Fraction(1, i + 1)] for i in range(n)]
+    matrix, right = rng.standard_normal((n, n)) * 2.0 ** rng.integers(-40, 40, (n, n)), rng.standard_normal((n, 2))
+    return (matrix, right) if kind == "floats" else (xl.MPArray.from_float(matrix), xl.MPArray.from_float(right))
+
+
+def _exactly(array):
+    rows = array if isinstance(array, list) else array.tolist()
+    return [[Fraction(x) for x in row] for row in rows]
+
+
 @pytest.mark.parametrize("kind", ["floats", "rationals", "mparray"])
 def test_refinement_is_the_defined_one(backend, rng, kind):
     n, precision = 13, 90
-    matrix: Any
-    given: Any
-    if kind == "rationals":
-        rows = [[Fraction(3 * i - j * j + 1, 7 + i + 2 * j) for j in range(n)] for i in range(n)]
-        right = [[Fraction(i, 3), Fraction(1, i + 1)] for i in range(n)]
-        matrix, given = rows, right
-    else:
-        matrix = rng.standard_normal((n, n)) * 2.0 ** rng.integers(-40, 40, (n, n))
-        given = rng.standard_normal((n, 2))
-        rows, right = ([[Fraction(x) for x in row] for row in array.tolist()] for array in (matrix, given))
-        if kind == "mparray":
-            matrix, given = xl.MPArray.from_float(matrix), xl.MPArray.from_float(given)
+    matrix, given = _system(rng, n, kind)
+    rows, right = (_exactly(array) for array in (matrix, given))
     expected = lu_oracle.factor(rows, precision)
     with xl.backend(backend):
         factors = xl.lu_factor(matrix, precision=precision)
@@ -173,6 +177,53 @@ def test_threads_and_engines_cannot_be_seen(backend, rng):
             with xl.threads(threads):
                 found = xl.lu_factor(matrix, precision=180)
             assert xl.digest(found.L, found.U, found.perm) == xl.digest(expected.L, expected.U, expected.perm)
+
+
+def test_threads_cannot_be_seen_over_several_blocks(backend, rng):
+    matrix, right = rng.standard_normal((140, 140)), rng.standard_normal((140, 30))
+    digests = set()
+    with xl.backend(backend):
+        for threads in (1, 2):
+            with xl.threads(threads):
+                found = xl.lu_factor(matrix, precision=250)
+                digests.add(xl.digest(found.L, found.U, found.perm, found.solve(right, refine=1)))
+    assert len(digests) == 1
+
+
+CONTROL_C = """
+import signal, sys, threading, time
+import numpy as np
+import exactla as xl
+
+matrix = np.random.default_rng(1).standard_normal((200, 200))
+
+def digest():
+    factors = xl.lu_factor(matrix[:40, :40], precision=200)
+    return xl.digest(factors.L, factors.U, factors.solve(matrix[:40, 0]))
+
+def press():
+    pressed.append(time.perf_counter())
+    signal.raise_signal(signal.SIGINT)
+
+with xl.backend(sys.argv[1]):
+    expected = digest()
+    for delay in (0.02, 0.3, 0.7):
+        pressed = []
+        timer = threading.Timer(delay, press)
+        timer.start()
+        try:
+            xl.lu_factor(matrix, precision=4000)
+        except KeyboardInterrupt:
+            print(time.perf_counter() - pressed[0])
+        assert digest() == expected
+"""
+
+
+def test_control_c_stops_a_factorisation_within_a_second(backend):
+    done = subprocess.run([sys.executable, "-c", CONTROL_C, backend], check=True, capture_output=True, text=True)
+    waited = [float(line) for line in done.stdout.split()]
+    assert len(waited) == 3
+    assert max(waited) < 1
 
 
 def test_no_rows(backend):
