@@ -216,7 +216,7 @@ def test_a_device_that_is_not_the_current_one(cupy: Any, torch: Any) -> None:
         assert (cupy.cuda.runtime.getDevice(), torch.cuda.current_device()) == (0, 0)
         found = result.cpu().numpy() if isinstance(operand, torch.Tensor) else cupy.asnumpy(result)
         same(found, xl.mm_nt(a, a))
-    with pytest.raises(ValueError, match="a is on device <CUDA Device 0> and b is on device <CUDA Device 1>"):
+    with pytest.raises(ValueError, match="a is on device <CUDA Device 0> and bt is on device <CUDA Device 1>"):
         xl.mm_nt(cupy.asarray(a), x)
 
 
