@@ -61,7 +61,7 @@ XL_STAGE void xl_wide_fractions(const int32_t *XL_RESTRICT weighted, int64_t cou
 
 void XL_ENTRY(wide_weighted)(const xl_wide_sum *sum, int64_t count, const xl_wide_modulus *modulus, int64_t *fractions,
                              int16_t *digits) {
-    int32_t high[XL_WIDE_MOST] = {0}, low[XL_WIDE_MOST], weighted[XL_WIDE_MOST];
+    int32_t high[XL_WIDE_MOST] = {0}, low[XL_WIDE_MOST] = {0}, weighted[XL_WIDE_MOST];
     for (int64_t i = 0; i < count; ++i)
         low[i] = sum->sums[i];
     for (int64_t k = 0; k < sum->terms; ++k) {
