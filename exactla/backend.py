@@ -258,8 +258,11 @@ class Multiprecision(Protocol):
     def compare(self, left: Buffer, right: Buffer) -> Buffer:
         """The signs of left - right, an int8 array of the device's library, for buffers of the same entries."""
 
+    def bit_lengths(self, limbs: Buffer) -> "np.ndarray[Any, Any]":
+        """For each entry the least b with a magnitude below 2**b, int64 on the host: one host synchronisation."""
+
     def most_bits(self, limbs: Buffer) -> int:
-        """The least b such that no magnitude is above 2**b - 1: one host synchronisation."""
+        """The largest of `bit_lengths`, 0 for none: one host synchronisation."""
 
     def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
         """Workspace that `product` needs for so many rows and columns."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from exactla.backend import Elimination, Engine
-from exactla.core.limb_entries import longest
+from exactla.core.limb_entries import bit_lengths, longest, magnitudes
 from exactla.core.limbs import (
     Limbs,
     added,
@@ -69,6 +69,10 @@ class HostMultiprecision:
         count = max(left.shape[-1], right.shape[-1])
         x, y = extended(left, count), extended(right, count)
         return np.subtract(is_less(y, x), is_less(x, y), dtype=np.int8)
+
+    def bit_lengths(self, limbs: Limbs) -> "np.ndarray[Any, Any]":
+        shape = limbs.shape[:-1]
+        return bit_lengths(magnitudes(limbs.reshape(-1, limbs.shape[-1]))[0]).reshape(shape)
 
     def most_bits(self, limbs: Limbs) -> int:
         return longest(limbs)

@@ -86,13 +86,17 @@ def test_most_bits(backend, values):
             assert verbs.most_bits(there) == max(abs(v).bit_length() for v in [*more, *values])
 
 
-def test_most_bits_of_views(backend, rng):
+def test_lengths_of_views(backend, rng):
     verbs = registry.load(backend).multiprecision
     for _ in range(20):
         x = edges(rng, (5, 7), 140)
         there = verbs.upload(limbs(x, 140))
         for index in VIEWS:
-            assert verbs.most_bits(there[index]) == max((abs(v).bit_length() for v in x[index].flat), default=0)
+            lengths = [abs(v).bit_length() for v in x[index].flat]
+            found = verbs.bit_lengths(there[index])
+            assert found.shape == x[index].shape
+            assert found.ravel().tolist() == lengths
+            assert verbs.most_bits(there[index]) == max(lengths, default=0)
 
 
 @pytest.mark.parametrize("bits", [5, 63, 64, 127, 1000])
