@@ -22,6 +22,9 @@ from exactla.core.planning import arithmetic, sum_bits
 LEAF_WORK = 64
 """Unknowns times right-hand sides that the host finds entry by entry."""
 
+BITS_STEP = 64
+"""Moduli are for a multiple of so many bits, so that many products share tables."""
+
 
 class Substitution:
     """A triangular system under way.
@@ -80,7 +83,7 @@ class Substitution:
         verbs = self.verbs
         factors, values = self.lower[rows, known], self.found[:, known]
         product_bits = sum_bits(verbs.most_bits(factors), verbs.most_bits(values), known.stop - known.start)
-        plan = arithmetic(verbs, product_bits, self.engine)
+        plan = arithmetic(verbs, -(-product_bits // BITS_STEP) * BITS_STEP, self.engine)
         product = verbs.product(factors, values, (product_bits + 1) // LIMB + 1, plan.base, plan.engine)
         bits = max(bits, product_bits) + 1
         self.sums = with_limbs(verbs, self.sums, max(bits // LIMB + 1, self.sums.shape[-1]))
