@@ -19,9 +19,6 @@ from exactla.core.long_buffers import diagonal, rows_of, with_limbs
 from exactla.core.nearest import nearest_quotient, nearest_scaled
 from exactla.core.planning import arithmetic, sum_bits
 
-LEAF_WORK = 64
-"""Unknowns times right-hand sides that the host finds entry by entry."""
-
 BITS_STEP = 64
 """Moduli are for a multiple of so many bits, so that many products share tables."""
 
@@ -59,7 +56,7 @@ class Substitution:
     def solve(self) -> Buffer:
         """The solution, limbs [n, c, l]."""
         if self.rows and self.columns:
-            self._solve(slice(0, self.rows), self.bits, max(1, LEAF_WORK // self.columns))
+            self._solve(slice(0, self.rows), self.bits, max(1, self.verbs.host_unknowns // self.columns))
         places = np.arange(self.columns * self.rows).reshape(self.columns, self.rows)
         return self.verbs.gather(self.found, places.T)
 
