@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from exactla import settings
 from exactla.arguments import integer
-from exactla.core.limbs import from_limbs
 from exactla.errors import PrecisionError, SingularMatrixError
 from exactla.factoring import LU, factored, lu_factor, read_right_side
-from exactla.multiprecision.calls import MOST_PRECISION
+from exactla.multiprecision.limits import MOST_PRECISION
 from exactla.multiprecision.mparray import MPArray
 from exactla.multiprecision.numbers import Numbers
-from exactla.multiprecision.products import mp_mm
 from exactla.solving import rank
 
 GUARD_BITS = 64
@@ -103,7 +101,7 @@ def _checked_digits(digits: Any) -> int:
 def _certified(A: Any, b: Any, digits: int) -> MPArray:
     """The solution for "auto"."""
     matrix = Numbers.read(A, "A", (2,))
-    right = read_right_side(b, matrix.shape[0])
+    right = read_right_side(b, matrix)
     allowed = gmpy2.mpq(1, 10**digits)
     kept = (10**digits).bit_length() + 3
     precision = kept + GUARD_BITS
@@ -142,18 +140,18 @@ class Certificate:
         """The certificate with the inverse that substitution gives, all sums exact."""
         inverse = factors.inv()
         rows, scales = factors._matrix.integer_rows
-        product = mp_mm(rows, inverse)
+        product = rows @ inverse
         weights = factors.row_exponents
         least = int(weights.min(initial=0))
         by = [int(w) - least for w in weights]
         contraction = max(
             (
                 _row_sum(row, i, scale, product.exponent, by)
-                for i, (row, scale) in enumerate(zip(from_limbs(product.limbs), scales, strict=True))
+                for i, (row, scale) in enumerate(zip(product._integers(), scales, strict=True))
             ),
             default=gmpy2.mpq(0),
         )
-        sums = (sum(abs(x) << s for x, s in zip(row, by, strict=True)) for row in from_limbs(inverse.limbs))
+        sums = (sum(abs(x) << s for x, s in zip(row, by, strict=True)) for row in inverse._integers())
         growth = gmpy2.mpq(max(sums, default=0)) * gmpy2.mpq(2) ** (inverse.exponent + least)
         return Certificate(contraction, growth, weights)
 
@@ -199,12 +197,12 @@ def _refined(factors: LU, right: Numbers, allowed: Any) -> MPArray | None:
 def _largest(x: MPArray) -> list[Any]:
     """The largest magnitude of every column."""
     unit = gmpy2.mpq(2) ** x.exponent
-    return [max((abs(v) for v in column), default=0) * unit for column in from_limbs(x.limbs).T]
+    return [max((abs(v) for v in column), default=0) * unit for column in x._integers().T]
 
 
 def _check_regular(matrix: Numbers) -> None:
     """Raise where the rank, which is exact, is not full."""
-    integers = from_limbs(matrix.integer_rows[0].limbs)
+    integers = matrix.integer_rows[0]._integers()
     found = rank(integers)
     if found < len(integers):
         raise SingularMatrixError(f"A is singular: its rank is {found} of {len(integers)}")
