@@ -354,6 +354,9 @@ class Backend(Protocol):
     def free_bytes(self) -> int:
         """Bytes of memory that can be taken now."""
 
+    def solving_bytes(self) -> int:
+        """Bytes that can be taken now of the memory where systems are solved, the least of them where it is several."""
+
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         """Workspace that a tile of a product of `pieces` operands a side, summed into `groups` results, needs."""
 

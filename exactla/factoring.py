@@ -26,15 +26,17 @@ from exactla.results import Info
 Progress = Callable[[int, int], object]
 
 
-def lu_factor(A: Any, *, precision: int, progress: Progress | None = None) -> "LU":
+def lu_factor(A: Any, *, precision: int | str, digits: int | None = None, progress: Progress | None = None) -> "LU":
     r"""Factor a square matrix with partial pivoting in fixed point of so many bits.
 
     Parameters
     ----------
     A : MPArray, array or nested list, shape (n, n)
         Multiple-precision numbers, floats of any library, integers or rational numbers, each taken as what it is.
-    precision : int
-        Bits F after the point.
+    precision : int or "auto"
+        Bits F after the point, or whatever number of them the digits take.
+    digits : int, optional
+        With "auto": how many decimal digits of the inverse are proven, by default 16.
     progress : callable, optional
         Called as ``progress(columns done, n)`` now and then.
 
@@ -48,11 +50,12 @@ def lu_factor(A: Any, *, precision: int, progress: Progress | None = None) -> "L
     SingularMatrixError
         A row or a column of `A` is all 0.
     PrecisionError
-        A pivot rounds to 0; its `more_bits` says how many more bits keep it, as far as can be seen.
+        A pivot rounds to 0; its `more_bits` says how many more bits keep it, as far as can be seen. With "auto", the
+        largest precision does not do.
     WorkspaceError
         Residues of the factors take more memory than the workspace limit.
     TypeError, ValueError, NonFiniteError
-        An entry is no real number; the matrix is not square.
+        An entry is no real number; the matrix is not square; digits belong to "auto".
 
     Notes
     -----
@@ -65,6 +68,14 @@ def lu_factor(A: Any, *, precision: int, progress: Progress | None = None) -> "L
     where the pivot is in the row i >= j with the largest \|s_ij\|, the first one on ties, which trades
     places with row j.
 
+    With "auto", F is the first precision that is tried at which R = ``inv()`` is proven close to the inverse B of `A`:
+
+        max_i sum_j \|R_ij - B_ij\| 2**w_j <= 10**-digits max_i sum_j \|B_ij\| 2**w_j
+
+    with the `row_exponents` w. The proof is that the exact E = I - A R has max_i sum_j \|E_ij\| 2**(w_j - w_i) <=
+    10**-digits; it takes n right-hand sides, which is longer than the factors take. Tried are the bits of the digits
+    and 64 more, then twice as many each time, or what a lost pivot asks for. So F is a function of `A` and `digits`.
+
     Examples
     --------
     >>> import exactla as xl
@@ -74,8 +85,17 @@ def lu_factor(A: Any, *, precision: int, progress: Progress | None = None) -> "L
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress takes a function of (done, total), got {type(progress).__name__}")
+    report = progress or settings.progress_callback.get()
+    if isinstance(precision, str):
+        if precision != "auto":
+            raise ValueError(f"precision is a number of bits or 'auto', got {precision!r}")
+        from exactla.multiprecision.certified import certified_factors
+
+        return certified_factors(Numbers.read(A, "A", (2,)), digits, report)
+    if digits is not None:
+        raise TypeError("digits go with precision='auto'")
     bits = computed_precision(precision)
-    return factored(Numbers.read(A, "A", (2,)), bits, progress or settings.progress_callback.get())
+    return factored(Numbers.read(A, "A", (2,)), bits, report)
 
 
 def factored(matrix: Numbers, bits: int, report: Progress | None) -> "LU":

@@ -135,7 +135,7 @@ class Convertible(LimbArray):
     def __float__(self) -> float:
         if self.size != 1:
             raise TypeError(f"an MPArray of shape {self.shape} is no single number; index it first")
-        return float(self.reshape(()).to_float())
+        return float(self.to_device(places.HOST).reshape(()).to_float())
 
     def rounded(self, precision: int, rounding: str = "nearest") -> Self:
         """Every entry rounded to so many significant bits.

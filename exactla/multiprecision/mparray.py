@@ -3,14 +3,14 @@
 Conversions of floats work on bit patterns in NumPy, those of objects entry by entry (`exactla.multiprecision.objects`).
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exactla.arguments import integer
 from exactla.arrays import is_array, read
-from exactla.backend import Buffer
+from exactla.backend import Buffer, Multiprecision
 from exactla.core import dyadics, expansions
 from exactla.core.limbs import from_limbs, limbs_needed, to_limbs, trimmed
 from exactla.errors import NonFiniteError
@@ -19,6 +19,7 @@ from exactla.libraries.base import Source
 from exactla.multiprecision import arithmetic, objects, places
 from exactla.multiprecision.conversions import COMPONENTS, Convertible
 from exactla.multiprecision.limits import check_room, checked_precision
+from exactla.multiprecision.places import HOST
 
 
 class MPArray(Convertible):
@@ -244,31 +245,37 @@ class MPArray(Convertible):
         return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent)
 
     def __add__(self, other: Any) -> "MPArray":
-        return self._combined(other, self._verbs.add)
+        return self._combined(other, "add")
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> "MPArray":
-        return self._combined(other, self._verbs.subtract)
+        return self._combined(other, "subtract")
 
     def __rsub__(self, other: Any) -> "MPArray":
-        return (-self)._combined(other, self._verbs.add)
+        return (-self)._combined(other, "add")
 
-    def _combined(self, other: Any, combine: Any) -> "MPArray":
+    def _combined(self, other: Any, verb: Literal["add", "subtract"]) -> "MPArray":
         right = _operand(other)
         if right is None:
             return NotImplemented  # type: ignore[no-any-return]
-        with self._scope():
-            left, limbs, exponent = self._aligned(right)
-            found = combine(left, limbs, left.shape[-1])
-            return self._of(arithmetic.fitted(self._verbs, found), exponent)
+        left, right = _on_one_device(self, right)
+        with left._scope():
+            verbs = left._verbs
+            x, y, exponent = _aligned(verbs, left, right)
+            found = verbs.add(x, y, x.shape[-1]) if verb == "add" else verbs.subtract(x, y, x.shape[-1])
+            return self._of(arithmetic.fitted(verbs, found), exponent)
 
     def __mul__(self, factor: Any) -> "MPArray":
         if isinstance(factor, MPArray) and factor.ndim:
+            if not self.ndim:
+                return factor * self
             raise TypeError("an MPArray is multiplied by a number; the operator @ and exactla.mp_mm multiply matrices")
         scale = _operand(factor)
         if scale is None or scale.ndim:
             return NotImplemented
+        if scale.device != HOST:
+            check_one_device(self, "an MPArray", scale, "its factor")
         number, exponent = scale._normal_form()
         multiplier = int(from_limbs(number).item())
         with self._scope():
@@ -310,31 +317,44 @@ class MPArray(Convertible):
         right = _operand(other)
         if right is None:
             return NotImplemented
-        with self._scope():
-            left, limbs, _ = self._aligned(right)
-            return told_by(self._verbs.compare(left, limbs))
+        left, right = _on_one_device(self, right)
+        with left._scope():
+            x, y, _ = _aligned(left._verbs, left, right)
+            return told_by(left._verbs.compare(x, y))
 
-    def _aligned(self, other: "MPArray") -> tuple[Buffer, Buffer, int]:
-        """Limbs of equal count and shape of both in units of one power of two, which sums of theirs do not overflow."""
-        if not other.ndim and other.device != self.device:
-            other = self._beside(other)
-        check_one_device(self, "an MPArray", other, "the other operand")
-        try:
-            shape = np.broadcast_shapes(self.shape, other.shape)
-        except ValueError:
-            raise ValueError(f"arrays of shapes {self.shape} and {other.shape} do not broadcast") from None
-        verbs, sides = self._verbs, [(side.limbs, side.exponent) for side in (self, other)]
-        exponent, count = arithmetic.common_unit(verbs, sides)
-        check_room(int(np.prod(shape, dtype=object)), count, verbs)
-        left, right = (
-            arithmetic.broadcast(verbs, arithmetic.in_unit(verbs, limbs, e - exponent, count), shape)
-            for limbs, e in sides
-        )
-        return left, right, exponent
 
-    def _beside(self, number: "MPArray") -> "MPArray":
-        """A number on the device of this array."""
-        return self._of(self._verbs.upload(number._on_host().reshape(-1)), number.exponent)
+def _on_one_device(*operands: MPArray) -> tuple[MPArray, ...]:
+    """Operands, of which a number of the host goes to the device of the other one.
+
+    Raises
+    ------
+    ValueError
+        Arrays are on different devices.
+    """
+    first, second = operands
+    if first.device != second.device:
+        for number, other in (operands, operands[::-1]):
+            if not number.ndim and number.device == HOST:
+                with other._scope():
+                    there = MPArray._of(other._verbs.upload(number.limbs), number.exponent)
+                return (there, second) if number is first else (first, there)
+    check_one_device(first, "an MPArray", second, "the other operand")
+    return operands
+
+
+def _aligned(verbs: Multiprecision, left: MPArray, right: MPArray) -> tuple[Buffer, Buffer, int]:
+    """Limbs of equal count and shape of both in units of one power of two, which sums of theirs do not overflow."""
+    try:
+        shape = np.broadcast_shapes(left.shape, right.shape)
+    except ValueError:
+        raise ValueError(f"arrays of shapes {left.shape} and {right.shape} do not broadcast") from None
+    sides = [(side.limbs, side.exponent) for side in (left, right)]
+    exponent, count = arithmetic.common_unit(verbs, sides)
+    check_room(int(np.prod(shape, dtype=object)), count, verbs)
+    x, y = (
+        arithmetic.broadcast(verbs, arithmetic.in_unit(verbs, limbs, e - exponent, count), shape) for limbs, e in sides
+    )
+    return x, y, exponent
 
 
 def check_one_device(first: MPArray, name: str, other: MPArray, other_name: str) -> None:
