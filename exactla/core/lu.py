@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla.backend import Elimination, Multiprecision
-from exactla.core.limbs import LIMB, Limbs, extended, to_limbs
+from exactla.core.limbs import LIMB, Limbs, extended, from_limbs, to_limbs
 from exactla.core.nearest import nearest_quotient, nearest_scaled
 from exactla.core.planning import Arithmetic, arithmetic
 from exactla.errors import WorkspaceError
@@ -180,34 +180,18 @@ class _Run:
         order = np.arange(size - start)
         exchanges = 0
         found = np.zeros((size - start, stop - start, self.lower_limbs), np.uint64)
-        elimination.open_columns(start, stop)
-        for j in range(start, stop):
-            self._check(j)
-            sums = elimination.column(j)
-            place, value = verbs.largest(sums, order[j - start :].tolist())
-            pivot = nearest_scaled(value, -self.precision)
-            if pivot == 0:
-                raise LostPivot(j, value)
-            first, row = order[j - start], order[j - start + place]
-            order[j - start], order[j - start + place] = row, first
-            exchanges += place > 0
-            column = verbs.divide(sums, pivot, self.lower_limbs)
-            elimination.put_column(j, int(row), column)
-            found[:, j - start] = verbs.download(column)
-            self.largest_lower = max(self.largest_lower, abs(nearest_quotient(value, pivot)))
-            self.largest_upper = max(self.largest_upper, abs(pivot))
-            self.upper[j, j] = to_limbs([pivot], self.upper.shape[-1])[0]
-            if j + 1 < stop:
-                self._put_row(j, j + 1, stop, elimination.rest_of_row(j))
-        return order, exchanges, found
+        order, places, pivots, done, value = elimination.columns(start, stop, found, self.upper[start:stop])
+        pv = from_limbs(pivots)
+        if done < stop - start:
+            raise LostPivot(start + done, int(from_limbs(value)[0]))
+        for k in range(stop - start):
+            self.upper[start + k, start + k] = pivots[k]
+        return order, int(np.count_nonzero(places)), found
 
     def _rows(self, start: int, stop: int) -> None:
         if stop == self.matrix.shape[1]:
             return
-        self.elimination.open_rows(start, stop)
-        for i in range(start, stop):
-            self._check(i)
-            self._put_row(i, stop, self.matrix.shape[1], self.elimination.row(i))
+        self.elimination.rows(start, stop, self.upper[start:stop])
 
     def _put_row(self, i: int, first: int, stop: int, sums: object) -> None:
         row = self.verbs.scale(sums, -self.precision, self.upper.shape[-1])
