@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactla.core.limbs import Limbs
+from exactla.backend import Pivots
+from exactla.core.limbs import Limbs, from_limbs
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
@@ -66,34 +67,40 @@ class NativeElimination:
     def _run(self, name: str, *arguments: object) -> None:
         self._native.run(name, ctypes.byref(self._job), *arguments)
 
-    def open_columns(self, start: int, stop: int) -> None:
+    def columns(self, start: int, stop: int, lower: Limbs, upper: Limbs) -> Pivots:
         self._start, self._stop = start, stop
         self._run("column_sums", I64(start), I64(stop))
-
-    def put_column(self, j: int, row: int, column: Limbs) -> None:
-        self._put(column, self._panel_lower[:, j - self._start, : len(column)])
-
-    def put_row(self, i: int, first: int, row: Limbs) -> None:
-        self._put(row, self._panel_upper[:, i - self._start, first : first + len(row)])
+        order, places = np.arange(len(lower)), np.zeros(stop - start, np.int64)
+        pivots, value = np.zeros((stop - start, upper.shape[-1]), np.uint64), np.zeros((1, self._count), np.uint64)
+        panel = self._panel(lower, upper)
+        panel.order, panel.places, panel.pivots, panel.value = map(library.pointer, (order, places, pivots, value))
+        done = self._native.run("panel_columns", ctypes.byref(panel))
+        lost = int(from_limbs(value)[0]) if done < stop - start else None
+        return Pivots(order, int(np.count_nonzero(places[:done])), from_limbs(pivots[:done]).tolist(), lost)
 
     def exchange(self, start: int, order: Sequence[int]) -> None:
         places = np.ascontiguousarray(order, np.int64)
         self._matrix[start:] = self._matrix[start:][places]
-        self._run("exchange", I64(start), I64(self._stop), library.Pointer(library.pointer(places)))
-
-    def columns(self, start: int, stop: int, lower: Limbs, upper: Limbs) -> tuple[Array, Array, Array, int, Array]:
-        self.open_columns(start, stop)
-        order, places = np.arange(len(self._matrix) - start), np.zeros(stop - start, np.int64)
-        pivots, value = np.zeros((stop - start, upper.shape[-1]), np.uint64), np.zeros((1, self._count), np.uint64)
-        panel = self._panel(lower, upper)
-        for name, array in (("order", order), ("places", places), ("pivots", pivots), ("value", value)):
-            setattr(panel, name, library.pointer(array))
-        done = self._native.run("panel_columns", ctypes.byref(panel))
-        return order, places, pivots, done, value
+        self._exchange(places)
 
     def rows(self, start: int, stop: int, upper: Limbs) -> None:
         self._run("row_sums", I64(start), I64(stop))
         self._native.run("panel_rows", ctypes.byref(self._panel(upper[:, :0], upper)))
+
+    def close(self) -> None:
+        self._run("keep_upper", I64(self._start), I64(self._stop))
+
+    def put(self, start: int, stop: int, lower: Limbs, upper: Limbs) -> None:
+        self._start, self._stop = start, stop
+        for k in range(stop - start):
+            self._put(lower[:, k], self._panel_lower[:, k, : len(lower)])
+            first = start + k + 1
+            self._put(upper[k, first:], self._panel_upper[:, k, first : upper.shape[1]])
+        self._exchange(np.arange(len(lower)))
+        self.close()
+
+    def _exchange(self, places: Array) -> None:
+        self._run("exchange", I64(self._start), I64(self._stop), library.Pointer(library.pointer(places)))
 
     def _panel(self, lower: Limbs, upper: Limbs) -> ctypes.Structure:
         tables = (
@@ -113,9 +120,6 @@ class NativeElimination:
             *tables,
             *entries,
         )
-
-    def close(self) -> None:
-        self._run("keep_upper", I64(self._start), I64(self._stop))
 
     def _put(self, limbs: Limbs, residues: Array) -> None:
         places = library.WidePlaces(library.pointer(residues), None, residues.strides[0] // 2, 0)

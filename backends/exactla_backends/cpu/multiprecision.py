@@ -24,6 +24,7 @@ class NativeMultiprecision(HostMultiprecision):
 
     name = "cpu"
     engines: tuple[Engine, ...] = (Engine(ENGINE, 31, (DIGITS_LIMIT,)), HostMultiprecision.engines[0])
+    few_unknowns = 4096
 
     def __init__(self, native: Instructions) -> None:
         self._native = native
@@ -107,6 +108,23 @@ class NativeMultiprecision(HostMultiprecision):
             ctypes.byref(library.long_integers(found[None])),
         )
         return found
+
+    def substitute(self, lower: Limbs, divisors: Sequence[int] | None, precision: int, sums: Limbs) -> Limbs:
+        by = None if divisors is None else to_limbs(list(divisors), limbs_needed(divisors))[None]
+        count = sums.shape[-1]
+        while True:
+            found = np.empty((*sums.shape[:2], count), np.uint64)
+            too_long = self._native.run(
+                "substitute",
+                ctypes.byref(library.long_integers(lower)),
+                None if by is None else ctypes.byref(library.long_integers(by)),
+                I64(precision),
+                ctypes.byref(library.long_integers(sums)),
+                ctypes.byref(library.long_integers(found)),
+            )
+            if not too_long:
+                return found
+            count *= 2
 
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         if engine.name != ENGINE:

@@ -65,8 +65,10 @@ void xl_division_by(xl_division *d, const uint64_t *divisor) {
     }
 }
 
-void xl_strip_divide(const xl_strip_room *room, const xl_division *d, const xl_strip *x, uint64_t *to, int64_t stride) {
+int xl_strip_divide(const xl_strip_room *room, const xl_division *d, const xl_strip *x, uint64_t *to, int64_t stride,
+                    uint8_t doubtful[XL_STRIP]) {
     const int64_t depth = xl_division_depth(d), count = FRACTION_LIMBS + d->count;
+    int any = 0;
     for (int64_t i = 0; i < x->entries; ++i) {
         shift_limbs(x->limbs + i * x->stride, x->count, -d->dropped, room->first, d->limbs);
         xl_signed_octets(room->first, d->limbs, room->octets + i * depth, depth);
@@ -74,8 +76,16 @@ void xl_strip_divide(const xl_strip_room *room, const xl_division *d, const xl_s
     xl_strip_times(room, x->entries, depth, d->table, count);
     for (int64_t i = 0; i < x->entries; ++i) {
         xl_strip_entry(room, i, room->first, count);
-        if (round_fraction(room->first, FRACTION_LIMBS, to + i * stride, d->count))
+        doubtful[i] = (uint8_t)round_fraction(room->first, FRACTION_LIMBS, to + i * stride, d->count);
+        any |= doubtful[i];
+    }
+    return any;
+}
+
+void xl_strip_divide_again(const xl_strip_room *room, const xl_division *d, const xl_strip *x, uint64_t *to,
+                           int64_t stride, const uint8_t doubtful[XL_STRIP]) {
+    for (int64_t i = 0; i < x->entries; ++i)
+        if (doubtful[i])
             xl_nearest_quotient(x->limbs + i * x->stride, x->count, d->divisor, d->divisor_count, to + i * stride,
                                 d->count, room->quotients);
-    }
 }

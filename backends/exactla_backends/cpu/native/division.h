@@ -2,8 +2,8 @@
  *
  * With a divisor of b bits and quotients below 2**q, x loses its lowest d = b - 80 bits and the reciprocal is
  * R = floor(2**(b + t) / divisor). Octets of the product below the c-th are left out, where t = 8 c + 48 >= q + 80, so that
- * the point is 128 bits above what is left. The proofs show that the error stays below 2**-70. What is rounded in doubt is
- * divided again, digit by digit. */
+ * the point is 128 bits above what is left. The proofs show that the error stays below 2**-70. What is rounded in doubt has
+ * to be divided again, digit by digit. */
 #ifndef XL_DIVISION_H
 #define XL_DIVISION_H
 
@@ -30,7 +30,13 @@ void xl_division_by(xl_division *d, const uint64_t *divisor);
 int64_t xl_division_limbs(const xl_division *d, int64_t count);
 int64_t xl_division_depth(const xl_division *d);
 
-/* Ensures: entry i at to + i * stride is RN(x / divisor). */
-void xl_strip_divide(const xl_strip_room *room, const xl_division *d, const xl_strip *x, uint64_t *to, int64_t stride);
+/* Ensures: entry i at to + i * stride is RN(x / divisor), but where doubtful[i] is set; returns whether one is. The entries may
+ * be up to 2**(bits of the divisor - 80) off. */
+int xl_strip_divide(const xl_strip_room *room, const xl_division *d, const xl_strip *x, uint64_t *to, int64_t stride,
+                    uint8_t doubtful[XL_STRIP]);
+
+/* Ensures: the same for doubtful entries, from what they are exactly. */
+void xl_strip_divide_again(const xl_strip_room *room, const xl_division *d, const xl_strip *x, uint64_t *to,
+                           int64_t stride, const uint8_t doubtful[XL_STRIP]);
 
 #endif

@@ -27,6 +27,16 @@ static inline void increment(uint64_t *x, int64_t count) {
         ;
 }
 
+/* Ensures: x += y, modulo 2**(64 count). */
+static inline void add_limbs(uint64_t *x, const uint64_t *y, int64_t count) {
+    unsigned carry = 0;
+    for (int64_t j = 0; j < count; ++j) {
+        const uint64_t once = x[j] + y[j], twice = once + carry;
+        carry = (once < y[j]) | (twice < once);
+        x[j] = twice;
+    }
+}
+
 static inline void negate(uint64_t *x, int64_t count) {
     for (int64_t j = 0; j < count; ++j)
         x[j] = ~x[j];
@@ -91,6 +101,18 @@ static inline int64_t length_of(const uint64_t *x, int64_t count) {
     bits = j < 0 ? 0 : 64 * j + 64 - __builtin_clzll(x[j] ^ sign);
     /* -2**bits has a bit more than its complement, 2**bits - 1 */
     return sign && !any_below(x, count, bits) ? bits + 1 : bits;
+}
+
+/* Whether ||x| - |y|| may be at most 2**32; requires count > 1. */
+static inline int are_close(const uint64_t *x, const uint64_t *y, int64_t count) {
+    const uint64_t sx = sign_of(x, count), sy = sign_of(y, count);
+    int64_t j = count - 1;
+    uint64_t a, b;
+    while (j > 0 && (x[j] ^ sx) == (y[j] ^ sy))
+        --j;
+    a = x[j] ^ sx;
+    b = y[j] ^ sy;
+    return (a > b ? a - b : b - a) <= (j > 0 ? 1 : UINT64_C(1) << 33);
 }
 
 /* The sign of |x| - |y|. */

@@ -298,6 +298,13 @@ int64_t xl_native_wide_integers(const xl_instructions *set, const xl_wide_base *
 int64_t xl_native_divide(const xl_instructions *set, const xl_long_integers *x, const uint64_t *divisor,
                          int64_t divisor_count, const xl_long_integers *to, int64_t threads);
 
+/* Unknowns of a triangular system: x_i = RN((s_i - sum over k < i of L_ik x_k) / d_i), limbs of L [n, n], of which entries left
+ * of the diagonal are read, of s and x [n, c], and of d [1, n], or null for d_i = 2**precision.
+ * Returns 1 where an unknown is too long for its limbs, else 0. */
+int64_t xl_native_substitute(const xl_instructions *set, const xl_long_integers *lower,
+                             const xl_long_integers *divisors, int64_t precision, const xl_long_integers *sums,
+                             const xl_long_integers *found, int64_t threads);
+
 /* Residues of L by rows and of U by columns, digits of bytes along the depth; see cpu/elimination.py. */
 typedef struct {
     const void *constants;  /* xl_matrix_modulus16 */

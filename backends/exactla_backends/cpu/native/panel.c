@@ -7,7 +7,12 @@
 #include "limbs.h"
 #include "sharing.h"
 
-enum { GUARD = 90 /* bits below the last one of an entry of U that its sum is made from */ };
+/* Sums are made from a limb on, up to 2**24 of whose units they are off, where that is enough to round them. */
+enum {
+    ROUNDING_GUARD = 90,  /* bits below the point of an entry of U */
+    DIVISION_GUARD = 104, /* bits of a sum that are left out below the last one of the pivot that it is divided by */
+    LIMB = 64
+};
 
 typedef struct {
     const xl_instructions *set;
@@ -18,11 +23,15 @@ typedef struct {
     int16_t *factors;
     /* of columns only */
     int16_t *rest;        /* [moduli][XL_STRIP]: sums of the row of a pivot */
-    uint64_t *found;      /* [rows][count]: s_ij of a column */
+    uint64_t *found;      /* [rows][count]: s_ij of a column, from limb `first` on */
+    int64_t first;
     uint8_t *taken;       /* [rows]: whether a row holds a pivot */
     xl_division division;
     int64_t done;         /* columns */
-    int64_t lost;         /* whether the next one has no pivot */
+    int64_t bits, next;   /* of the last pivot, and `first` for the column after it */
+    uint64_t *work;       /* an entry of U and a limb */
+    int64_t unsure;       /* whether the next one has to be made from limb 0 on */
+    int64_t lost;         /* whether it has no pivot */
     void *whole;
 } panel_job;
 
@@ -54,6 +63,10 @@ static int16_t *sums_of(const panel_job *job, int64_t which, int64_t place) {
     return job->panel->factors->sums + which * job->panel->factors->sums_stride + place;
 }
 
+static uint64_t *sum_of(const panel_job *job, int64_t row) {
+    return job->found + row * job->count;
+}
+
 static int room_new(const panel_job *job, xl_strip_room *room) {
     const xl_panel *panel = job->panel;
     const xl_division sizes = job->division;
@@ -71,24 +84,30 @@ typedef struct {
     int64_t k, column, entries;
 } row_strip;
 
+/* Ensures: to = RN(sum / 2**precision) for a sum from limb `first` on; returns whether that is in doubt. */
+static int round_sum(const xl_panel *panel, const uint64_t *sum, int64_t count, int64_t first, uint64_t *to,
+                     uint64_t *work) {
+    const int64_t shift = panel->precision - LIMB * first, limbs = panel->upper_entries->count;
+    if (first > 0) {
+        shift_limbs(sum, count, LIMB - shift, work, limbs + 1);
+        return round_fraction(work, 1, to, limbs);
+    }
+    round_limbs(sum, count, -shift, to, limbs);
+    return 0;
+}
+
 /* Ensures: entries of U from limbs `first` on of their sums; returns whether rounding is in doubt. */
 static int round_row(const xl_strip_room *room, const row_strip *s, const int32_t *quotients, int64_t row, int64_t first) {
     const xl_panel *panel = s->job->panel;
     const xl_long_integers *to = panel->upper_entries;
-    const int64_t count = s->job->count - first, shift = panel->precision - 64 * first;
+    const int64_t count = s->job->count - first, shift = panel->precision - LIMB * first;
     int doubtful = 0;
     xl_strip_limbs(room, panel->sums, s->entries, quotients, first, count);
     for (int64_t i = 0; i < s->entries; ++i) {
-        uint64_t *found = entry(to, s->k, s->column + i);
         xl_strip_entry(room, i, room->first, count);
         subtract_from(entry(panel->matrix, row, s->column + i), panel->matrix->count, shift, room->first, room->second,
                       count);
-        if (first == 0) {
-            round_limbs(room->second, count, -shift, found, to->count);
-        } else {
-            shift_limbs(room->second, count, 64 - shift, room->first, to->count + 1);
-            doubtful |= round_fraction(room->first, 1, found, to->count);
-        }
+        doubtful |= round_sum(panel, room->second, count, first, entry(to, s->k, s->column + i), room->first);
     }
     return doubtful;
 }
@@ -111,7 +130,7 @@ static void finish_row(const xl_strip_room *room, const row_strip *s, const xl_s
                        xl_place_residues place) {
     const xl_panel *panel = s->job->panel;
     const xl_long_integers *to = panel->upper_entries;
-    const int64_t first = maximum(0, panel->precision - GUARD) / 64;
+    const int64_t first = maximum(0, panel->precision - ROUNDING_GUARD) / LIMB;
     const xl_strip found = {entry(to, s->k, s->column), to->entry_stride, to->count, s->entries};
     int32_t quotients[XL_STRIP];
     xl_strip_weigh(room, panel->sums, sums, s->entries, quotients);
@@ -186,8 +205,8 @@ int64_t xl_native_panel_rows(const xl_instructions *set, const xl_panel *panel, 
 
 /* ---- columns of L ------------------------------------------------------------------------------------------------- */
 
-/* s_ij of the next column in a strip of rows. */
-static void sum_column(const panel_job *job, const xl_strip_room *room, int64_t piece) {
+/* s_ij of the next column in a strip of rows, from a limb on, and zeros below it. */
+static void sum_column(const panel_job *job, const xl_strip_room *room, int64_t piece, int64_t from) {
     const xl_panel *panel = job->panel;
     const xl_elimination *e = panel->factors;
     const int64_t first = piece * job->width, entries = minimum(job->width, rows_of(job) - first), k = job->done;
@@ -204,36 +223,64 @@ static void sum_column(const panel_job *job, const xl_strip_room *room, int64_t 
     };
     int32_t quotients[XL_STRIP];
     xl_strip_weigh(room, panel->sums, &sums, entries, quotients);
-    xl_strip_limbs(room, panel->sums, entries, quotients, 0, job->count);
+    xl_strip_limbs(room, panel->sums, entries, quotients, from, job->count - from);
     for (int64_t i = 0; i < entries; ++i) {
-        uint64_t *found = job->found + (first + i) * job->count;
-        if (job->taken[first + i]) {
-            memset(found, 0, (size_t)(8 * job->count));
-        } else {
-            xl_strip_entry(room, i, room->first, job->count);
-            subtract_from(entry(panel->matrix, panel->start + first + i, panel->start + k), panel->matrix->count,
-                          panel->precision, room->first, found, job->count);
-        }
+        uint64_t *found = sum_of(job, first + i);
+        memset(found, 0, (size_t)(8 * (job->taken[first + i] ? job->count : from)));
+        if (job->taken[first + i])
+            continue;
+        xl_strip_entry(room, i, room->first, job->count - from);
+        subtract_from(entry(panel->matrix, panel->start + first + i, panel->start + k), panel->matrix->count,
+                      panel->precision - LIMB * from, room->first, found + from, job->count - from);
     }
 }
 
-/* The row of the next pivot takes its place in the order, and the pivot is rounded. */
+/* The place in the order of the row with the largest sum, the first of such rows. */
+static int64_t largest_sum(const panel_job *job) {
+    const int64_t *order = job->panel->order;
+    int64_t best = job->done;
+    for (int64_t i = job->done + 1; i < rows_of(job); ++i)
+        if (compare_magnitudes(sum_of(job, order[i]), sum_of(job, order[best]), job->count) > 0)
+            best = i;
+    return best;
+}
+
+/* Whether some other row might have the largest sum. */
+static int has_rivals(const panel_job *job, int64_t best) {
+    const int64_t *order = job->panel->order, first = job->first, count = job->count - first;
+    for (int64_t i = job->done; i < rows_of(job); ++i)
+        if (i != best && are_close(sum_of(job, order[i]) + first, sum_of(job, order[best]) + first, count))
+            return 1;
+    return 0;
+}
+
+/* Limbs of the next column that are left out, from the bits of the last pivot and of the one before it. */
+static int64_t next_first(const panel_job *job, int64_t bits, int64_t before) {
+    const int64_t expected = bits - LIMB - maximum(0, before - bits);
+    return maximum(0, minimum(expected - DIVISION_GUARD, job->panel->precision - ROUNDING_GUARD)) / LIMB;
+}
+
+/* The row of the next pivot takes its place in the order, and the pivot is rounded; or nothing of it where sums are not long
+ * enough to tell them. */
 static void choose_pivot(panel_job *job) {
     const xl_panel *panel = job->panel;
-    const int64_t k = job->done, limbs = panel->upper_entries->count;
+    const int64_t k = job->done, limbs = panel->upper_entries->count, first = job->first, best = largest_sum(job);
+    const int64_t row = panel->order[best];
     uint64_t *pivot = panel->pivots + k * limbs;
-    int64_t best = k, row;
-    for (int64_t i = k + 1; i < rows_of(job); ++i)
-        if (compare_magnitudes(job->found + panel->order[i] * job->count, job->found + panel->order[best] * job->count,
-                               job->count) > 0)
-            best = i;
-    row = panel->order[best];
-    round_limbs(job->found + row * job->count, job->count, -panel->precision, pivot, limbs);
-    memcpy(panel->value, job->found + row * job->count, (size_t)(8 * job->count));
-    job->lost = length_of(pivot, limbs) == 0;
+    const int doubtful = round_sum(panel, sum_of(job, row) + first, job->count - first, first, pivot, job->work);
+    const int64_t bits = length_of(pivot, limbs);
+    job->unsure = first > 0 && (doubtful || bits < LIMB * first + DIVISION_GUARD || has_rivals(job, best));
+    if (job->unsure) {
+        job->first = 0;
+        return;
+    }
+    memcpy(panel->value, sum_of(job, row), (size_t)(8 * job->count));
+    job->lost = bits == 0;
     panel->places[k] = best - k;
     panel->order[best] = panel->order[k];
     panel->order[k] = row;
+    job->next = next_first(job, bits, job->bits);
+    job->bits = bits;
 }
 
 /* Entries of U beside the pivot that was chosen last, in columns of the block. */
@@ -277,10 +324,22 @@ static void divide_column(const panel_job *job, const xl_strip_room *room, int64
     const xl_long_integers *to = job->panel->lower_entries;
     const int64_t first = piece * job->width, entries = minimum(job->width, rows_of(job) - first);
     const column_strip s = {job, first, entries};
-    const xl_strip x = {job->found + first * job->count, job->count, job->count, entries};
+    const xl_strip x = {sum_of(job, first), job->count, job->count, entries};
     const xl_strip found = {entry(to, first, job->done), to->row_stride, to->count, entries};
-    xl_strip_divide(room, &job->division, &x, entry(to, first, job->done), to->row_stride);
+    uint64_t *to_first = entry(to, first, job->done);
+    uint8_t doubtful[XL_STRIP];
+    if (xl_strip_divide(room, &job->division, &x, to_first, to->row_stride, doubtful)) {
+        if (job->first > 0)
+            sum_column(job, room, piece, 0);
+        xl_strip_divide_again(room, &job->division, &x, to_first, to->row_stride, doubtful);
+    }
     xl_strip_residues(room, job->panel->lower, &found, place_column, &s);
+}
+
+static void close_column(panel_job *job) {
+    job->taken[job->panel->order[job->done]] = 1;
+    job->first = job->next;
+    ++job->done;
 }
 
 /* What the threads of a team do together. A strip of rows has one thread for all columns: `static` sees to that. */
@@ -288,9 +347,11 @@ static void finish_columns(panel_job *job, const xl_strip_room *room) {
     while (job->done < block_of(job)) {
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < job->pieces; ++i)
-            sum_column(job, room, i);
+            sum_column(job, room, i, job->first);
 #pragma omp single
         choose_pivot(job);
+        if (job->unsure)
+            continue;
         if (job->lost)
             return;
 #pragma omp for schedule(static, 1)
@@ -304,14 +365,14 @@ static void finish_columns(panel_job *job, const xl_strip_room *room) {
         for (int64_t i = 0; i < job->pieces; ++i)
             divide_column(job, room, i);
 #pragma omp single
-        job->taken[job->panel->order[job->done++]] = 1;
+        close_column(job);
     }
 }
 
 static int columns_new(panel_job *job, int64_t threads) {
     const xl_panel *panel = job->panel;
     const int64_t rows = rows_of(job), moduli = panel->factors->moduli, block = block_of(job);
-    const int64_t found = 8 * rows * job->count, factors = 2 * block * moduli * block, rest = 2 * moduli * XL_STRIP;
+    const int64_t found = 8 * (rows * job->count + panel->upper_entries->count + 1), factors = 2 * block * moduli * block, rest = 2 * moduli * XL_STRIP;
     job->width = xl_strip_width(rows, xl_threads(threads));
     job->pieces = divide_up(rows, job->width);
     if (!xl_division_new(&job->division, panel->upper_entries->count, panel->lower_entries->count))
@@ -322,6 +383,7 @@ static int columns_new(panel_job *job, int64_t threads) {
         return 0;
     }
     job->found = job->whole;
+    job->work = sum_of(job, rows);
     job->factors = (int16_t *)(void *)((char *)job->whole + found);
     job->rest = job->factors + factors / 2;
     job->taken = (uint8_t *)(job->rest + rest / 2);

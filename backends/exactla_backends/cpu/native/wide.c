@@ -125,7 +125,10 @@ int64_t xl_native_wide_integers(const xl_instructions *set, const xl_wide_base *
 
 static void divide_strip(const wide_job *job, const xl_strip_room *room, const place *at) {
     const xl_strip strip = strip_of(job->x, at);
-    xl_strip_divide(room, job->division, &strip, entry(job->to, at->row, at->first), job->to->entry_stride);
+    uint64_t *to = entry(job->to, at->row, at->first);
+    uint8_t doubtful[XL_STRIP];
+    if (xl_strip_divide(room, job->division, &strip, to, job->to->entry_stride, doubtful))
+        xl_strip_divide_again(room, job->division, &strip, to, job->to->entry_stride, doubtful);
 }
 
 int64_t xl_native_divide(const xl_instructions *set, const xl_long_integers *x, const uint64_t *divisor,
