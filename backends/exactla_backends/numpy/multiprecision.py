@@ -22,6 +22,8 @@ from exactla.core.limbs import (
 )
 from exactla.core.moduli import ResidueBase
 from exactla.core.nearest import nearest_quotient, nearest_scaled
+from exactla.core.stepwise import Stepwise
+from exactla.core.triangles import unknowns
 from exactla_backends.host_memory import free_bytes
 from exactla_backends.numpy import engines, wide_tables
 from exactla_backends.numpy.elimination import HostElimination
@@ -32,7 +34,7 @@ class HostMultiprecision:
 
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
-    host_unknowns = 128
+    few_unknowns = 128
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)
@@ -114,12 +116,15 @@ class HostMultiprecision:
     def divide(self, limbs: Limbs, divisor: int, count: int) -> Limbs:
         return to_limbs(_mapped(lambda x: nearest_quotient(x, divisor), limbs), count)
 
+    def substitute(self, lower: Limbs, divisors: Sequence[int] | None, precision: int, sums: Limbs) -> Limbs:
+        return unknowns(lower, divisors, precision, sums)
+
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         size = np.dtype(engines.DTYPES[engine.name]).itemsize
         return size * len(base.moduli) * (rows * rows + rows * columns) + 32 * wide_tables.CHUNK
 
     def elimination(self, matrix: Limbs, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
-        return HostElimination(matrix, precision, base, engine)
+        return Stepwise(self, HostElimination(matrix, precision, base, engine), precision)
 
 
 def _mapped(function: Callable[[int], int], limbs: Limbs) -> "np.ndarray[Any, Any]":
