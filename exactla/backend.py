@@ -214,7 +214,10 @@ class Elimination(Protocol):
 class Multiprecision(Protocol):
     """Integers of many limbs on a device: buffers of uint64 [..., l] in two's complement, the lowest limb first.
 
-    Buffers of this protocol can be sliced, all axes but the last. RN is to nearest, ties to even.
+    These buffers are arrays of the device's own library, NumPy's on the host: they have a `shape`, any slices of all
+    axes but the last are views of the same memory, and what is contiguous can be reshaped. Verbs take views too and
+    return contiguous buffers, of the shape of what they are given where nothing else is said. Only those that say so
+    wait for the device. RN is to nearest, ties to even.
     """
 
     name: str  # the backend's
@@ -223,11 +226,43 @@ class Multiprecision(Protocol):
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         """As `Backend.engine_is_exact`."""
 
+    # ---- memory ----------------------------------------------------------------------------------------------------
+    def scope(self, limbs: Buffer) -> AbstractContextManager[None]:
+        """Enter the device of a buffer."""
+
+    def free_bytes(self) -> int:
+        """As `Backend.free_bytes`."""
+
     def upload(self, limbs: "np.ndarray[Any, Any]") -> Buffer:
         """Limbs of the host as a buffer, perhaps the same memory."""
 
     def download(self, limbs: Buffer) -> "np.ndarray[Any, Any]":
         """Limbs on the host, perhaps the same memory: one host synchronisation."""
+
+    def zeros(self, shape: tuple[int, ...]) -> Buffer:
+        """A buffer of zeros; the last length is the number of limbs."""
+
+    def store(self, target: Buffer, limbs: Buffer) -> None:
+        """target[...] = the same integers, for buffers of the same entries of which the target has no fewer limbs."""
+
+    def gather(self, limbs: Buffer, places: "np.ndarray[Any, Any]") -> Buffer:
+        """Entries [*places.shape, l] of a contiguous buffer, by their places in C order, int64 on the host."""
+
+    # ---- verbs -----------------------------------------------------------------------------------------------------
+    def add(self, left: Buffer, right: Buffer, count: int) -> Buffer:
+        """The sums in `count` limbs, which hold them, for buffers of the same entries."""
+
+    def subtract(self, left: Buffer, right: Buffer, count: int) -> Buffer:
+        """left - right in `count` limbs, which hold the differences, for buffers of the same entries."""
+
+    def compare(self, left: Buffer, right: Buffer) -> Buffer:
+        """The signs of left - right, an int8 array of the device's library, for buffers of the same entries."""
+
+    def bit_lengths(self, limbs: Buffer) -> "np.ndarray[Any, Any]":
+        """For each entry the least b with a magnitude below 2**b, int64 on the host: one host synchronisation."""
+
+    def most_bits(self, limbs: Buffer) -> int:
+        """The largest of `bit_lengths`, 0 for none: one host synchronisation."""
 
     def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
         """Workspace that `product` needs for so many rows and columns."""
@@ -239,7 +274,7 @@ class Multiprecision(Protocol):
         """RN(x * 2**shift) in `count` limbs, for one shift or one for each entry."""
 
     def round_leading(self, limbs: Buffer, precision: int) -> Buffer:
-        """Each entry rounded to so many significant bits, to nearest, ties to even, in a limb more where need be."""
+        """Each entry rounded to so many significant bits, to nearest, ties to even, in as many limbs, which hold it."""
 
     def largest(self, limbs: Buffer, order: Sequence[int]) -> tuple[int, int]:
         """Of limbs [n, l]: the first k for which place order[k] has the largest magnitude, and the integer there.

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from exactla import settings
 from exactla.arguments import integer
-from exactla.backend import Multiprecision
+from exactla.backend import Buffer, Multiprecision
 from exactla.core import lu, substitution
 from exactla.core.equilibration import NOTHING, scales
-from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
+from exactla.core.limbs import LIMB, limbs_needed, to_limbs
+from exactla.core.long_buffers import rows_of
 from exactla.core.nearest import nearest_scaled
 from exactla.core.planning import Arithmetic
 from exactla.errors import PrecisionError, SingularMatrixError
@@ -127,12 +128,12 @@ class LU:
     @property
     def L(self) -> MPArray:
         """The lower factor, with ones on its diagonal."""
-        return MPArray._of(self._factors.lower, -self.precision)
+        return MPArray._of(self._verbs.download(self._factors.lower), -self.precision)
 
     @property
     def U(self) -> MPArray:
         """The upper factor."""
-        return MPArray._of(self._factors.upper, -self.precision)
+        return MPArray._of(self._verbs.download(self._factors.upper), -self.precision)
 
     @property
     def info(self) -> Info:
@@ -153,13 +154,7 @@ class LU:
     @property
     def bits_lost(self) -> int:
         """An estimate of the leading bits that a solution lacks: those that the smallest pivot lost."""
-        pivots = self._pivots()
-        return self.precision - min((abs(u).bit_length() for u in pivots), default=self.precision)
-
-    def _pivots(self) -> list[int]:
-        size = np.arange(len(self._factors.order))
-        found: list[int] = from_limbs(self._factors.upper[size, size]).tolist()
-        return found
+        return self.precision - min((abs(u).bit_length() for u in self._factors.pivots), default=self.precision)
 
     def solve(self, b: Any, *, refine: int = 0) -> MPArray:
         """Solve ``A @ x = b`` by substitution, and refine x by exact residuals.
@@ -227,10 +222,10 @@ class LU:
             self._factors.upper,
             self.precision,
             settings.forced_engine.get(),
-            scaled[self.perm],
+            rows_of(self._verbs, scaled, self._factors.order),
             settings.progress_callback.get(),
         )
-        return _unscaled(found, tops - self.column_exponents[:, None] - self.precision)
+        return _unscaled(self._verbs, found, tops - self.column_exponents[:, None] - self.precision)
 
     def _residual(self, right: Numbers, x: MPArray) -> Numbers:
         """right - A x, exactly."""
@@ -242,7 +237,7 @@ class LU:
     def det(self) -> MPArray:
         """The determinant of the factors' product, scaled back, rounded to `precision` significant bits."""
         value = -1 if self._factors.exchanges % 2 else 1
-        for pivot in self._pivots():
+        for pivot in self._factors.pivots:
             value *= pivot
         dropped = max(value.bit_length() - self.precision, 0)
         kept = nearest_scaled(value, -dropped)
@@ -263,14 +258,12 @@ def read_right_side(b: Any, size: int) -> Numbers:
     return right
 
 
-def _unscaled(found: Limbs, exponents: NDArray[np.int64]) -> MPArray:
+def _unscaled(verbs: Multiprecision, found: Buffer, exponents: NDArray[np.int64]) -> MPArray:
     """The numbers found * 2**exponents, over one exponent."""
     least = int(exponents.min()) if exponents.size else 0
-    integers = from_limbs(found)
-    whole = np.empty(integers.shape, object)
-    by = np.broadcast_to(exponents - least, integers.shape)
-    whole.flat[:] = [int(x) << int(s) for x, s in zip(integers.flat, by.flat, strict=True)]
-    return MPArray._of(to_limbs(whole, limbs_needed(whole.flat)), least)
+    shifts = exponents - least
+    count = (verbs.most_bits(found) + int(shifts.max(initial=0))) // LIMB + 1
+    return MPArray._of(verbs.download(verbs.scale(found, shifts, count)), least)
 
 
 def _lost(lost: lu.LostPivot, precision: int) -> PrecisionError:

@@ -63,6 +63,11 @@ def extended(limbs: Limbs, count: int) -> Limbs:
     return found
 
 
+def resized(limbs: Limbs, count: int) -> Limbs:
+    """The same integers modulo 2**(64 count) in `count` limbs; a view where that is no more than before."""
+    return limbs[..., :count] if count < limbs.shape[-1] else extended(limbs, count)
+
+
 def signs(limbs: Limbs) -> Limbs:
     """All ones where an integer is negative, else 0."""
     found: NDArray[Any] = limbs[..., -1].view(np.int64) >> (LIMB - 1)
@@ -79,14 +84,14 @@ def trimmed(limbs: Limbs) -> Limbs:
 
 def added(x: Limbs, y: Limbs) -> Limbs:
     """x + y modulo 2**(64 L), for limbs of equal count."""
-    total = x + y
+    total = np.add(x, y, order="C")
     _carry(total, total < y, 1)
     return total
 
 
 def subtracted(x: Limbs, y: Limbs) -> Limbs:
     """x - y modulo 2**(64 L), for limbs of equal count."""
-    difference = x - y
+    difference = np.subtract(x, y, order="C")
     _carry(difference, x < y, -1)
     return difference
 

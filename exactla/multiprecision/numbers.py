@@ -7,7 +7,7 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Multiprecision
+from exactla.backend import Buffer, Multiprecision
 from exactla.core.equilibration import NOTHING
 from exactla.core.limb_entries import bit_lengths, magnitudes
 from exactla.core.limbs import Limbs, from_limbs, to_limbs
@@ -67,15 +67,14 @@ class Numbers:
         found = [NOTHING if q == 0 else _exponent(q) for q in self.rationals.flat]
         return np.array(found, np.int64).reshape(self.shape)
 
-    def scaled(self, verbs: Multiprecision, shifts: NDArray[np.int64], count: int) -> Limbs:
-        """RN(entry * 2**shift), limbs on the host."""
+    def scaled(self, verbs: Multiprecision, shifts: NDArray[np.int64], count: int) -> Buffer:
+        """RN(entry * 2**shift) in `count` limbs."""
         if self.limbs is not None:
-            shifted = verbs.scale(verbs.upload(self.limbs), shifts + self.exponent, count)
-            return verbs.download(shifted)
+            return verbs.scale(verbs.upload(self.limbs), shifts + self.exponent, count)
         found = np.empty(self.shape, object)
         by = np.broadcast_to(shifts, self.shape)
         found.flat[:] = [_nearest(q, int(s)) for q, s in zip(self.rationals.flat, by.flat, strict=True)]
-        return to_limbs(found, count)
+        return verbs.upload(to_limbs(found, count))
 
 
 def _fractions(rows: Any) -> NDArray[np.object_]:
