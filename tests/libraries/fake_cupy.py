@@ -201,6 +201,12 @@ class ndarray:
             return dtype.around(self.memory, self.device.id, self._holder)
         return self._like(self.memory.view(dtype))
 
+    def reshape(self, *shape: Any) -> "ndarray":
+        found = self.memory.reshape(*shape)
+        if found.size and not np.shares_memory(found, self.memory):
+            raise ValueError("a copy would be made")
+        return self._like(found)
+
     @property
     def real(self) -> "ndarray":
         return self._like(self.memory.real)

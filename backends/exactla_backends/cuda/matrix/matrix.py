@@ -138,7 +138,7 @@ class CudaMatrix:
         self._blas["int8"].multiply(a, b, moduli, 2, constants.ptr, target, 1, False)
 
     def table_sums(self, left: Planes, right: Planes, sums: int, stride: int) -> None:
-        """Sums int32 of left @ right.T of matrices of octets, at an address with a row stride; see `Blas.table_sums`."""
+        """Sums int32 of left @ right.T of matrices of octets, at an address with a row stride: `Blas.table_sums`."""
         a, b = (Matrices(x.address, x.rows, x.depth, None, *x.strides) for x in (left, right))
         self._blas["int8"].table_sums(a, b, sums, stride)
 

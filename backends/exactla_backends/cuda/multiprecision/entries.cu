@@ -147,3 +147,74 @@ extern "C" __global__ void xl_wide_copy_rows(const uint64_t *from, int64_t from_
             to[p * to_plane + (to_rows ? to_rows[i] : i) * to_row + word] =
                 from[p * from_plane + (from_rows ? from_rows[i] : i) * from_row + word];
 }
+
+/* The same integers in no fewer limbs, from one matrix to another: a thread for each limb. */
+extern "C" __global__ void xl_wide_store(const uint64_t *from, int64_t from_columns, int64_t from_row, int64_t from_entry,
+                                         int64_t count, uint64_t *to, int64_t to_columns, int64_t to_row,
+                                         int64_t to_entry, int64_t wanted, int64_t entries) {
+    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (j < wanted)
+        for (int64_t i = blockIdx.y; i < entries; i += gridDim.y)
+            to[i / to_columns * to_row + i % to_columns * to_entry + j] =
+                xl_limb(xl_entry(from, from_columns, from_row, from_entry, i), count, j);
+}
+
+/* result[i] = x + y, or x - y where `subtracts`, in `wanted` limbs. */
+extern "C" __global__ void __launch_bounds__(XL_THREADS)
+    xl_wide_add(const uint64_t *left, int64_t left_columns, int64_t left_row, int64_t left_entry, int64_t left_count,
+                const uint64_t *right, int64_t right_columns, int64_t right_row, int64_t right_entry, int64_t right_count,
+                int64_t subtracts, uint64_t *result, int64_t wanted) {
+    __shared__ xl_carries carries;
+    const uint64_t *x = xl_entry(left, left_columns, left_row, left_entry, blockIdx.x);
+    const uint64_t *y = xl_entry(right, right_columns, right_row, right_entry, blockIdx.x);
+    uint64_t *to = result + (int64_t)blockIdx.x * wanted;
+    uint32_t carry = subtracts != 0;
+    for (int64_t base = 0; base < wanted; base += XL_THREADS) {
+        const int64_t j = base + threadIdx.x;
+        const uint64_t limb = xl_limb(x, left_count, j), other = xl_limb(y, right_count, j);
+        const uint64_t sum = limb + (subtracts ? ~other : other);
+        const uint64_t found = sum + xl_carry_in(carries, sum < limb, sum == ~0ull, carry);
+        if (j < wanted)
+            to[j] = found;
+    }
+}
+
+/* signs[i] = the sign of x - y: a thread for each entry. */
+extern "C" __global__ void xl_wide_compare(const uint64_t *left, int64_t left_columns, int64_t left_row,
+                                           int64_t left_entry, int64_t left_count, const uint64_t *right,
+                                           int64_t right_columns, int64_t right_row, int64_t right_entry,
+                                           int64_t right_count, int8_t *signs, int64_t entries) {
+    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= entries)
+        return;
+    const uint64_t *x = xl_entry(left, left_columns, left_row, left_entry, i);
+    const uint64_t *y = xl_entry(right, right_columns, right_row, right_entry, i);
+    int64_t j = left_count > right_count ? left_count : right_count;
+    int8_t sign = 0;
+    /* limbs above the highest are all ones or 0: as signed numbers they decide too */
+    const int64_t x_above = (int64_t)xl_limb(x, left_count, j), y_above = (int64_t)xl_limb(y, right_count, j);
+    if (x_above != y_above)
+        sign = x_above < y_above ? -1 : 1;
+    while (sign == 0 && --j >= 0) {
+        const uint64_t a = xl_limb(x, left_count, j), b = xl_limb(y, right_count, j);
+        sign = a == b ? 0 : a < b ? -1 : 1;
+    }
+    signs[i] = sign;
+}
+
+/* lengths[i] = the least b with |x| < 2**b; `most`, if there is one, grows to the largest. */
+extern "C" __global__ void __launch_bounds__(XL_THREADS)
+    xl_wide_lengths(const uint64_t *matrix, int64_t columns, int64_t row_stride, int64_t entry_stride, int64_t count,
+                    int64_t *lengths, int32_t *most) {
+    __shared__ uint32_t any;
+    __shared__ int32_t top;
+    const uint64_t *x = xl_entry(matrix, columns, row_stride, entry_stride, blockIdx.x);
+    const int64_t length = xl_length(top, x, count);
+    const bool is_power = xl_limb(x, count, count) != 0 && !xl_any_below(any, x, count, length);
+    if (threadIdx.x != 0)
+        return;
+    if (most)
+        atomicMax(most, (int32_t)(length + is_power));
+    else
+        lengths[blockIdx.x] = length + is_power;
+}

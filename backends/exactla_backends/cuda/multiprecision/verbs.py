@@ -1,6 +1,7 @@
 """The `Multiprecision` of CUDA devices: residues of two octets on int8 matrix units."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,14 @@ import numpy as np
 from exactla.backend import Elimination, Engine
 from exactla.core.limbs import OCTETS, Limbs, from_limbs
 from exactla.core.moduli import ResidueBase
+from exactla_backends.cuda.cells import CELL
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.cuda.matrix.task import Planes
 from exactla_backends.cuda.multiprecision import limbs
 from exactla_backends.cuda.multiprecision.conversions import SUM_BYTES, Conversions, ResidueSums
 from exactla_backends.cuda.multiprecision.elimination import RESIDUE_OCTETS, CudaElimination, elimination_bytes
-from exactla_backends.cuda.multiprecision.limbs import WideKernels
+from exactla_backends.cuda.multiprecision.limbs import THREADS, WideKernels
 from exactla_backends.device.device import HostArray
 from exactla_backends.device.planes import COLUMNS, DEPTH, padded
 
@@ -38,11 +40,72 @@ class CudaMultiprecision:
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return self._is_exact(engine, modulus_limit)
 
+    # ---- memory ----------------------------------------------------------------------------------------------------
+    def scope(self, buffer: Any) -> AbstractContextManager[None]:
+        return self._device.current(int(buffer.device.id))
+
+    def free_bytes(self) -> int:
+        return self._device.free_bytes()
+
     def upload(self, limbs_: Limbs) -> Any:
         return limbs.upload(self._device, limbs_)
 
     def download(self, buffer: Any) -> Limbs:
         return limbs.download(self._device, buffer)
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        found = limbs.new(self._device, shape)
+        self._device.clear(found.data)
+        return found
+
+    def store(self, target: Any, buffer: Any) -> None:
+        x, to = (limbs.long_integers(self._device, y) for y in (buffer, target))
+        grid = (-(-to.count // THREADS), to.entries)
+        arguments = (*x.words(), x.count, *to.words(), to.count, to.entries)
+        self._kernels.grid("entries", "store", grid, THREADS, arguments)
+
+    def gather(self, buffer: Any, places: HostArray) -> Any:
+        count = buffer.shape[-1]
+        found = limbs.new(self._device, (*places.shape, count))
+        arguments = (buffer.data, 0, count, limbs.places(self._device, places), found.data, 0, count, 0)
+        grid = (-(-count // THREADS), places.size)
+        self._kernels.grid("entries", "copy_rows", grid, THREADS, (*arguments, places.size, count))
+        return found
+
+    # ---- verbs -----------------------------------------------------------------------------------------------------
+    def add(self, left: Any, right: Any, count: int) -> Any:
+        return self._sum(left, right, 0, count)
+
+    def subtract(self, left: Any, right: Any, count: int) -> Any:
+        return self._sum(left, right, 1, count)
+
+    def _sum(self, left: Any, right: Any, subtracts: int, count: int) -> Any:
+        x, y = (limbs.long_integers(self._device, side) for side in (left, right))
+        found = limbs.new(self._device, (*left.shape[:-1], count))
+        arguments = (*x.words(), x.count, *y.words(), y.count, subtracts, found.data, count)
+        self._kernels.entries("entries", "add", x.entries, count, arguments)
+        return found
+
+    def compare(self, left: Any, right: Any) -> Any:
+        x, y = (limbs.long_integers(self._device, side) for side in (left, right))
+        signs = self._device.array(self._device.allocate(x.entries), np.dtype(np.int8), left.shape[:-1])
+        arguments = (*x.words(), x.count, *y.words(), y.count, signs.data, x.entries)
+        self._kernels.grid("entries", "compare", (-(-x.entries // THREADS),), THREADS, arguments)
+        return signs
+
+    def bit_lengths(self, buffer: Any) -> HostArray:
+        x = limbs.long_integers(self._device, buffer)
+        lengths = self._device.allocate(OCTETS * x.entries)
+        self._kernels.entries("entries", "lengths", x.entries, x.count, (*x.words(), x.count, lengths, 0))
+        return self._device.download(lengths, np.dtype(np.int64), buffer.shape[:-1])
+
+    def most_bits(self, buffer: Any) -> int:
+        x = limbs.long_integers(self._device, buffer)
+        most = self._device.allocate(CELL)
+        self._device.clear(most)
+        self._kernels.entries("entries", "lengths", x.entries, x.count, (*x.words(), x.count, 0, most))
+        (found,) = self._device.download_cells(most, 0, 1)
+        return found
 
     def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
         planes, results = 2 * len(base.moduli), rows * padded(columns, COLUMNS)
