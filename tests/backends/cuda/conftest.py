@@ -22,6 +22,7 @@ _MODULES = (
     "matrix.fp8",
     "matrix.hopper",
     "matrix.matrix",
+    "multiprecision.limbs",
 )
 _SYSTEMS = ("inverse", "kernels", "lifting", "numbers", "steps", "tables")
 AMPERE, HOPPER = (8, 0), (9, 0)
