@@ -222,6 +222,7 @@ class Multiprecision(Protocol):
 
     name: str  # the backend's
     engines: tuple[Engine, ...]  # the preferred one first
+    host_unknowns: int  # of triangular systems, times right-hand sides: what the host finds faster entry by entry
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         """As `Backend.engine_is_exact`."""

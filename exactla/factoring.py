@@ -147,7 +147,7 @@ class LU:
             capacity=plan.base.capacity,
             passes=1,
             lossless=True,
-            host_syncs=3 * len(self._factors.order),
+            host_syncs=self._factors.host_syncs,
             workspace_bytes=self._factors.memory_bytes,
         )
 

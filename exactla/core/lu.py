@@ -47,6 +47,7 @@ class Factors:
     exchanges: int
     arithmetic: Arithmetic
     memory_bytes: int
+    host_syncs: int
 
 
 class LostPivot(Exception):
@@ -121,6 +122,7 @@ class _Run:
         self.lower_limbs = (precision + 2) // LIMB + 1
         self.order = np.arange(self.size)
         self.exchanges = 0
+        self.host_syncs = 0
         self.pivots: list[int] = []
         self.upper_bits = 0
         self.columns: list[tuple[NDArray[np.int64], Buffer]] = []  # of L: rows in the order that they had, and entries
@@ -180,6 +182,7 @@ class _Run:
         elimination.open_columns(start, stop)
         for j in range(start, stop):
             sums = elimination.column(j)
+            self.host_syncs += 1
             place, value = verbs.largest(sums, order[j - start :].tolist())
             pivot = nearest_scaled(value, -self.precision)
             if pivot == 0:
@@ -217,6 +220,7 @@ class _Run:
         |s_ij| <= |s_jj| < (|U_jj| + 1/2) 2**F.
         """
         found = [self.upper_bits, *(p.bit_length() for p in self.pivots[start:stop])]
+        self.host_syncs += 1
         found.append(self.verbs.most_bits(self.upper[start:stop, start:columns]))
         bits = max(found)
         bound = (1 << 2 * self.precision) + (3 * stop << self.precision + bits - 1)
@@ -254,4 +258,5 @@ class _Run:
             self.exchanges,
             self.arithmetic,
             self.memory_bytes,
+            self.host_syncs,
         )

@@ -19,8 +19,8 @@ from exactla.core.long_buffers import diagonal, rows_of, with_limbs
 from exactla.core.nearest import nearest_quotient, nearest_scaled
 from exactla.core.planning import arithmetic, sum_bits
 
-LEAF_WORK = 64
-"""Unknowns times right-hand sides that the host finds entry by entry."""
+BITS_STEP = 64
+"""Moduli are for a multiple of so many bits, so that many products share tables."""
 
 
 class Substitution:
@@ -56,7 +56,7 @@ class Substitution:
     def solve(self) -> Buffer:
         """The solution, limbs [n, c, l]."""
         if self.rows and self.columns:
-            self._solve(slice(0, self.rows), self.bits, max(1, LEAF_WORK // self.columns))
+            self._solve(slice(0, self.rows), self.bits, max(1, self.verbs.host_unknowns // self.columns))
         places = np.arange(self.columns * self.rows).reshape(self.columns, self.rows)
         return self.verbs.gather(self.found, places.T)
 
@@ -80,7 +80,7 @@ class Substitution:
         verbs = self.verbs
         factors, values = self.lower[rows, known], self.found[:, known]
         product_bits = sum_bits(verbs.most_bits(factors), verbs.most_bits(values), known.stop - known.start)
-        plan = arithmetic(verbs, product_bits, self.engine)
+        plan = arithmetic(verbs, -(-product_bits // BITS_STEP) * BITS_STEP, self.engine)
         product = verbs.product(factors, values, (product_bits + 1) // LIMB + 1, plan.base, plan.engine)
         bits = max(bits, product_bits) + 1
         self.sums = with_limbs(verbs, self.sums, max(bits // LIMB + 1, self.sums.shape[-1]))

@@ -31,6 +31,7 @@ class HostMultiprecision:
 
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
+    host_unknowns = 128
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)
