@@ -31,6 +31,7 @@ class CudaMultiprecision:
 
     name = "cuda"
     engines: tuple[Engine, ...] = (ENGINE,)
+    host_unknowns = 16
 
     def __init__(self, device: CudaDevice, matrix: CudaMatrix, is_exact: Callable[[Engine, int], bool]) -> None:
         self._device, self._matrix, self._is_exact = device, matrix, is_exact
