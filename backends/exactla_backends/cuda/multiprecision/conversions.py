@@ -114,12 +114,12 @@ class Conversions:
 
     def _power_sums(self, x: LongIntegers, base: ResidueBase) -> Any:
         """Sums of octets of some entries with digits of powers: first entry, how many, and [2 P, entries, padded]."""
-        table = self.tables.powers(base, tables.octets_depth(x.count))
+        table = self.tables.powers(base, tables.octets_depth(x.limbs))
         step = _at_a_time(x.entries, 4 * table.rows)
         sums = self._device.allocate(4 * table.rows * padded(step, SIDE))
         for first in range(0, x.entries, step):
             count = min(step, x.entries - first)
-            octets = self._octets(x, first, count, 0, x.count)
+            octets = self._octets(x, first, count, 0, x.limbs)
             self._matrix.table_sums(_planes(table), octets.padded, sums.ptr, padded(count, SIDE))
             yield first, count, sums
 
@@ -128,7 +128,7 @@ class Conversions:
     ) -> _Octets:
         depth = tables.octets_depth(kept)
         memory = self._device.allocate(padded(count, SIDE) * depth)
-        arguments = (*x.words(), x.count, first, shift, kept, memory, depth, cleared)
+        arguments = (*x.words(), x.limbs, first, shift, kept, memory, depth, cleared)
         self._kernels.entries("conversions", "octets", count, kept + 1, arguments)
         return _Octets(memory, count, depth)
 
@@ -139,7 +139,7 @@ class Conversions:
     ) -> None:
         """Integers with these residues, at most M / 4, or a difference of others and these, to a contiguous buffer."""
         target = limbs.long_integers(self._device, result)
-        recovery = self.tables.recovery(base, target.count)
+        recovery = self.tables.recovery(base, target.limbs)
         constants, moduli = self.tables.constants(base), len(base.moduli)
         table, depth = recovery.cofactors, tables.digits_depth(base)
         step = _at_a_time(target.entries, 4 * table.rows)
@@ -161,11 +161,11 @@ class Conversions:
                 "conversions",
                 "integers",
                 count,
-                target.count,
+                target.limbs,
                 (
                     *(sums, table.rows, digits, depth, constants, moduli, recovery.product, recovery.constant),
                     *_minuend(difference),
-                    *(first, 0 if difference is None else difference.marks, target.address, target.count, 0, 0),
+                    *(first, 0 if difference is None else difference.marks, target.address, target.limbs, 0, 0),
                 ),
             )
 
@@ -177,11 +177,11 @@ class Conversions:
         See `exactla_backends.cpu.division` for what is dropped of x and of the reciprocal.
         """
         x, target = (limbs.long_integers(self._device, y) for y in (buffer, result))
-        bits, quotient_bits = abs(divisor).bit_length(), LIMB * target.count - 2
+        bits, quotient_bits = abs(divisor).bit_length(), LIMB * target.limbs - 2
         kept = (quotient_bits + GUARD + 1) // LIMB + 1
         lowest = -(-(quotient_bits + GUARD - 48) // OCTETS)
         reciprocal = (1 << (bits + 8 * lowest + 48)) // abs(divisor)
-        count = FRACTION_LIMBS + target.count
+        count = FRACTION_LIMBS + target.limbs
         table = self._toeplitz(reciprocal if divisor > 0 else -reciprocal, lowest, OCTETS * count, kept)
         half = self._device.upload(tables.words((1 << (LIMB * FRACTION_LIMBS - 1)) - tables.bias(count), count))
         doubtful = self._device.allocate(4 * (1 + x.entries))
@@ -223,7 +223,7 @@ class Conversions:
 def _minuend(difference: Difference | None) -> tuple[int, ...]:
     if difference is None:
         return 0, 1, 0, 0, 0, 0
-    return *difference.minuend.words(), difference.minuend.count, difference.shift
+    return *difference.minuend.words(), difference.minuend.limbs, difference.shift
 
 
 def _planes(table: Table) -> Planes:

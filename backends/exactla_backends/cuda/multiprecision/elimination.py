@@ -133,10 +133,10 @@ class CudaElimination:
             self._device.clear(self._sums.memory)
         elif left.rows and right.rows:
             depth = padded(self._start, DEPTH)
-            sides = (side._replace(depth=depth) for side in (left, right))
             row = padded(right.rows, COLUMNS)
             self._sums = self._sums.shaped(left.rows, row)
-            self._units.digits_at(*sides, self._base, (self._sums.at(0), row))
+            target = self._sums.at(0), row
+            self._units.digits_at(left._replace(depth=depth), right._replace(depth=depth), self._base, target)
 
     def _finished(self, sums: ResidueSums, minuend: Any, marks: int = 0) -> Any:
         """2**F minuend - the sums."""

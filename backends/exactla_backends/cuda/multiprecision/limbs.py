@@ -27,7 +27,7 @@ class LongIntegers(NamedTuple):
     columns: int
     row_stride: int
     entry_stride: int
-    count: int
+    limbs: int
 
     @property
     def entries(self) -> int:

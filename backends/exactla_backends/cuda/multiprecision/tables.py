@@ -5,11 +5,11 @@ minus 128.
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,9 @@ class Recovery:
     constant: Memory
 
 
+Made = TypeVar("Made")
+
+
 class Tables:
     """The tables that calls have needed last, on a device."""
 
@@ -148,12 +151,13 @@ class Tables:
     def _upload(self, table: NDArray[np.int8]) -> Table:
         return Table(self._device.upload(table), *table.shape)
 
-    def _find(self, key: Hashable, make: Any) -> Any:
+    def _find(self, key: Hashable, make: Callable[[], Made]) -> Made:
         key = self._device.place(), key
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key]
+                kept: Made = self._kept[key]
+                return kept
         found = make()
         with self._lock:
             self._kept[key] = found

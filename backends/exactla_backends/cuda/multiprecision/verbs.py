@@ -61,8 +61,8 @@ class CudaMultiprecision:
 
     def store(self, target: Any, buffer: Any) -> None:
         x, to = (limbs.long_integers(self._device, y) for y in (buffer, target))
-        grid = (-(-to.count // THREADS), to.entries)
-        arguments = (*x.words(), x.count, *to.words(), to.count, to.entries)
+        grid = (-(-to.limbs // THREADS), to.entries)
+        arguments = (*x.words(), x.limbs, *to.words(), to.limbs, to.entries)
         self._kernels.grid("entries", "store", grid, THREADS, arguments)
 
     def gather(self, buffer: Any, places: HostArray) -> Any:
@@ -83,28 +83,28 @@ class CudaMultiprecision:
     def _sum(self, left: Any, right: Any, subtracts: int, count: int) -> Any:
         x, y = (limbs.long_integers(self._device, side) for side in (left, right))
         found = limbs.new(self._device, (*left.shape[:-1], count))
-        arguments = (*x.words(), x.count, *y.words(), y.count, subtracts, found.data, count)
+        arguments = (*x.words(), x.limbs, *y.words(), y.limbs, subtracts, found.data, count)
         self._kernels.entries("entries", "add", x.entries, count, arguments)
         return found
 
     def compare(self, left: Any, right: Any) -> Any:
         x, y = (limbs.long_integers(self._device, side) for side in (left, right))
         signs = self._device.array(self._device.allocate(x.entries), np.dtype(np.int8), left.shape[:-1])
-        arguments = (*x.words(), x.count, *y.words(), y.count, signs.data, x.entries)
+        arguments = (*x.words(), x.limbs, *y.words(), y.limbs, signs.data, x.entries)
         self._kernels.grid("entries", "compare", (-(-x.entries // THREADS),), THREADS, arguments)
         return signs
 
     def bit_lengths(self, buffer: Any) -> HostArray:
         x = limbs.long_integers(self._device, buffer)
         lengths = self._device.allocate(OCTETS * x.entries)
-        self._kernels.entries("entries", "lengths", x.entries, x.count, (*x.words(), x.count, lengths, 0))
+        self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, lengths, 0))
         return self._device.download(lengths, np.dtype(np.int64), buffer.shape[:-1])
 
     def most_bits(self, buffer: Any) -> int:
         x = limbs.long_integers(self._device, buffer)
         most = self._device.allocate(CELL)
         self._device.clear(most)
-        self._kernels.entries("entries", "lengths", x.entries, x.count, (*x.words(), x.count, 0, most))
+        self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, 0, most))
         (found,) = self._device.download_cells(most, 0, 1)
         return found
 
@@ -139,14 +139,14 @@ class CudaMultiprecision:
     def scale(self, buffer: Any, shifts: "int | HostArray", count: int) -> Any:
         x, found = self._entries(buffer, count)
         by = limbs.places(self._device, np.ravel(shifts))
-        arguments = (*x.words(), x.count, by, int(np.ndim(shifts) > 0), found.data, count)
+        arguments = (*x.words(), x.limbs, by, int(np.ndim(shifts) > 0), found.data, count)
         self._kernels.entries("entries", "scale", x.entries, count, arguments)
         return found
 
     def round_leading(self, buffer: Any, precision: int) -> Any:
         x, found = self._entries(buffer, buffer.shape[-1])
-        arguments = (*x.words(), x.count, precision, found.data)
-        self._kernels.entries("entries", "round_leading", x.entries, x.count, arguments)
+        arguments = (*x.words(), x.limbs, precision, found.data)
+        self._kernels.entries("entries", "round_leading", x.entries, x.limbs, arguments)
         return found
 
     def _entries(self, buffer: Any, count: int) -> tuple[limbs.LongIntegers, Any]:
@@ -155,11 +155,11 @@ class CudaMultiprecision:
 
     def largest(self, buffer: Any, order: Sequence[int]) -> tuple[int, int]:
         x = limbs.long_integers(self._device, buffer)
-        found = self._device.allocate(OCTETS * (1 + x.count))
+        found = self._device.allocate(OCTETS * (1 + x.limbs))
         places = limbs.places(self._device, order)
-        arguments = (x.address, x.entry_stride, x.count, places, len(order), found)
+        arguments = (x.address, x.entry_stride, x.limbs, places, len(order), found)
         self._kernels.grid("entries", "largest", (1,), COMPARED, arguments)
-        words = self._device.download(found, np.dtype(np.uint64), (1 + x.count,))
+        words = self._device.download(found, np.dtype(np.uint64), (1 + x.limbs,))
         return int(words[0]), int(from_limbs(words[None, 1:])[0])
 
     def divide(self, buffer: Any, divisor: int, count: int) -> Any:
