@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from exactla.backend import Lifting, Operand, Pairs, Scanned
+from exactla.backend import Lifting, Multiprecision, Operand, Pairs, Scanned
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
@@ -16,6 +16,7 @@ from exactla_backends.cuda.cells import CELL, CellPool
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.direct import Direct
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
+from exactla_backends.cuda.multiprecision.verbs import CudaMultiprecision
 from exactla_backends.cuda.systems import lifting
 from exactla_backends.device.backend import DeviceBackend, scanned
 from exactla_backends.device.device import HostArray, Memory
@@ -46,6 +47,11 @@ class CudaBackend(DeviceBackend):
         self._cuda = device
         self._cells = CellPool(device)
         self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
+        self._multiprecision = CudaMultiprecision(device, matrix, self.engine_is_exact)
+
+    @property
+    def multiprecision(self) -> Multiprecision:
+        return self._multiprecision
 
     def direct(
         self,

@@ -1,4 +1,4 @@
-"""Launches of the kernels for systems: their texts, and functions of words alone."""
+"""Launches of kernels that are functions of words alone: a text of a folder, behind what the texts there share."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -15,17 +15,19 @@ FOLDER = Path(__file__).parent
 class Kernels:
     """The kernels of one text on the current device and stream, compiled with some macros."""
 
-    def __init__(self, device: CudaDevice, text: str, macros: Mapping[str, int | str] | None = None) -> None:
+    def __init__(
+        self, device: CudaDevice, text: str, macros: Mapping[str, int | str] | None = None, folder: Path = FOLDER
+    ) -> None:
         self._device = device
         self._number = device.number
-        self._text = text
+        self._source = text, folder
         self._options = tuple(f"-DXL_{name}={value}" for name, value in (macros or {}).items())
 
     def launch(self, name: str, grid: Sequence[int], threads: int, arguments: Sequence[Memory | int]) -> None:
         """Launch a kernel on blocks of threads; a grid with a 0 has nothing to do."""
         if 0 in grid:
             return
-        function = driver.kernel(text(self._text), name, self._options, driver.target(self._number), self._number)
+        function = driver.kernel(text(*self._source), name, self._options, driver.target(self._number), self._number)
         words = [value if isinstance(value, int) else value.ptr for value in arguments]
         x, y, z = (*grid, 1, 1)[:3]
         blocks = (x, min(y, GRID_LIMIT), min(z, GRID_LIMIT))
@@ -33,6 +35,6 @@ class Kernels:
 
 
 @cache
-def text(name: str) -> str:
-    """A text behind what all of them share."""
-    return "".join((FOLDER / part).read_text(encoding="utf-8") for part in ("common.cuh", f"{name}.cu"))
+def text(name: str, folder: Path = FOLDER) -> str:
+    """A text behind what all of its folder share."""
+    return "".join((folder / part).read_text(encoding="utf-8") for part in ("common.cuh", f"{name}.cu"))
