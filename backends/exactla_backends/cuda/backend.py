@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 
 from exactla.backend import Lifting, Operand, Pairs, Scanned
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
@@ -208,7 +209,7 @@ class CudaBackend(DeviceBackend):
             return lifting.PRIMES
         return super().prime_count(size, limit)
 
-    def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:
             return super().lifting(matrix, primes)
         return lifting.CudaLifting(self._cuda, self._constant, matrix, primes)
