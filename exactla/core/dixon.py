@@ -308,11 +308,8 @@ class _Solution:
         """
         most = 1 << numbers.bits
         weighted = math.prod(self._shape) * WEIGHTS * most
-        return (
-            2 * (self._a * most + denominator * self._b) < modulus
-            and 2 * max(weighted, *map(abs, witnesses)) < modulus
-            and gmpy2.gcd(denominator, *witnesses) == 1
-        )
+        needed = 2 * max(self._a * most + denominator * self._b, weighted, *map(abs, witnesses))
+        return bool(needed < modulus) and bool(gmpy2.gcd(denominator, *witnesses) == 1)
 
     def _numerators(self, denominator: int, steps: int, modulus: Any) -> Numbers:
         """D x modulo P**steps, for every entry, column by column."""

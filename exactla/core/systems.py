@@ -117,9 +117,7 @@ def inverse_of(backend: Backend, matrix: Integers, conditions: Conditions) -> In
         return _inverse_by_minors(backend, whole, conditions)
 
 
-def _inverse_matrix(
-    backend: Backend, matrix: IntegerMatrix, lifting: Lifting, conditions: Conditions
-) -> InverseMatrix:
+def _inverse_matrix(backend: Backend, matrix: IntegerMatrix, lifting: Lifting, conditions: Conditions) -> InverseMatrix:
     def room() -> int:
         used = lifting_bytes(backend, len(matrix), len(lifting.base.moduli), matrix.rough_bound)
         return conditions.workspace(backend) - used

@@ -54,7 +54,9 @@ class Spoilt:
 def test_a_wrong_digit_is_found_out(system, step):
     """A negative control of these tests: the certificate takes the digits for right, the equations do not."""
     a, b, *_ = system
-    numerators, denominator = solved(Spoilt(find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()), step), a, b)
+    numerators, denominator = solved(
+        Spoilt(find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()), step), a, b
+    )
     wrong = a.astype(object) @ numerators != b.astype(object) * np.array(denominator, object)
     assert wrong[:, 0].any()
     assert not wrong[:, 1].any()
@@ -64,7 +66,9 @@ def test_small_solutions_stop_early(system):
     a, _, *_ = system
     seen = []
     inverse = InverseMatrix(
-        IntegerMatrix(a), find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()), Conditions(lambda done, total: seen.append(done))
+        IntegerMatrix(a),
+        find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()),
+        Conditions(lambda done, total: seen.append(done)),
     )
     numerators, denominator = inverse.solve(a @ np.full((24, 1), 3))
     assert (numerators.ravel().tolist(), denominator) == ([3] * 24, 1)
@@ -75,7 +79,9 @@ def test_later_right_sides_take_about_half(rng):
     a = rng.integers(-(1 << 23), 1 << 23, (130, 130))
     seen = []
     inverse = InverseMatrix(
-        IntegerMatrix(a), find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()), Conditions(lambda done, total: seen.append(done))
+        IntegerMatrix(a),
+        find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()),
+        Conditions(lambda done, total: seen.append(done)),
     )
     inverse.solve(a[:, :1] * 0 + 1)
     first = seen[-1]

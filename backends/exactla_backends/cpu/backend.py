@@ -9,9 +9,9 @@ import numpy as np
 
 from exactla.arrays import read
 from exactla.backend import Engine, IntervalPieces, Lifting, Minor, Operand, Pairs, Scanned, SpecialPieces, Tile
+from exactla.core.integers import IntegerMatrix
 from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
-from exactla.core.integers import IntegerMatrix
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
