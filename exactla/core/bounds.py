@@ -12,7 +12,7 @@ from exactla.core.scaling import Integers, largest
 
 _HALVES = 1 << 31
 
-_BLOCK = 1 << 15
+_BLOCK = 1 << 16
 """Entries that are squared at a time: they stay in the cache."""
 
 _LEADING_BITS, _EXACT_BITS, _SQUARED_BITS = 24, 53, 30

@@ -10,7 +10,7 @@ from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.systems import numbers, steps
-from exactla_backends.cuda.systems.inverse import Inverses, Inversion
+from exactla_backends.cuda.systems.inverse import Inversion
 from exactla_backends.device.constants import Constants
 from exactla_backends.device.device import HostArray
 
@@ -31,24 +31,19 @@ class CudaLifting:
 
     @property
     def base(self) -> ResidueBase:
-        return self._inverse.base
-
-    @cached_property
-    def _inverse(self) -> Inverses:
-        """The inverses, as soon as they are there: on the device and stream that make them."""
-        if self._inversion is None:
-            raise RuntimeError("an inversion was interrupted")
-        found, self._inversion = self._inversion.finished(), None  # whose memory is let go
-        return found
+        return self.system.base
 
     @cached_property
     def system(self) -> steps.System:
-        """The matrix ready for steps."""
-        return steps.System(self._device, self._constant, self._matrix, self._words, self._inverse)
+        """The matrix ready for steps, once the device that is the current one has its inverses."""
+        if self._inversion is None:
+            raise RuntimeError("an inversion was interrupted")
+        inverse, self._inversion = self._inversion.finished(), None  # whose memory is let go
+        return steps.System(self._device, self._constant, self._matrix, self._words, inverse)
 
     @cached_property
     def determinants(self) -> tuple[int, ...]:
-        return self._inverse.determinants
+        return self.system.inverse.determinants
 
     def lift(self, residual: HostArray, steps: int) -> tuple[HostArray, HostArray]:
         expansion = self.expand(residual, np.ones(residual.size, np.int64))

@@ -88,7 +88,7 @@ class _Products:
         self._kernels = Kernels(device, "numbers", {"WORDS": self._words})
         self._length = 4 * self._modulus_words
         # digits are taken as numbers from 2**(32 words - 1) on, which the sum of the weights takes off again
-        text = b"".join(int(w).to_bytes(self._length, "little") for w in weights)
+        text = b"".join(w.to_bytes(self._length, "little") for w in weights)
         self._weights = device.upload(np.frombuffer(text, np.uint8))
         self._constant = -(sum(weights) << (32 * self._words - 1)) % modulus
         # room for the sum of so many products, and for the constant
