@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 
 from exactla.backend import Lifting, Multiprecision, Operand, Pairs, Scanned
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
@@ -19,7 +20,7 @@ from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.cuda.multiprecision.verbs import CudaMultiprecision
 from exactla_backends.cuda.systems import lifting
 from exactla_backends.device.backend import DeviceBackend, scanned
-from exactla_backends.device.device import HostArray, Memory
+from exactla_backends.device.device import Memory
 from exactla_backends.device.memory import both_rows
 from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
 from exactla_backends.device.results import FEW, in_twos
@@ -218,7 +219,7 @@ class CudaBackend(DeviceBackend):
         # numbers are read from the device's digits on the host
         return min(super().solving_bytes(), self.free_bytes())
 
-    def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:
             return super().lifting(matrix, primes)
         return lifting.CudaLifting(self._cuda, self._constant, matrix, primes)
