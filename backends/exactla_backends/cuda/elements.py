@@ -31,6 +31,9 @@ LANES, FEW_LANES, FEW_ENTRIES = 16, 4, 1 << 20
 SCAN_LEAST, SCAN_BLOCKS = 256, 4096
 """Entries of a row that are worth a block of threads, and blocks that keep any device busy."""
 
+ROUNDING_BLOCKS = 16384
+"""Blocks of four warps that round results, if there is work for so many: they keep any device busy several times."""
+
 SETTLING_BLOCKS = 1024
 """Blocks of four warps, each of which takes doubtful results in turn."""
 
@@ -205,8 +208,10 @@ def round8(
     source = _round_source(format, limbs, pairs, certificate is not None)
     function = driver.kernel(*source, place.target, place.device)
     block = (32, 4)
-    grid = (-(-results.columns // (4 * block[0])), min(-(-results.rows // block[1]), _GRID), min(results.pairs, _GRID))
-    return Launch(function, grid, block, (job, _crt_pairs(base)))
+    across, pairs = -(-results.columns // (4 * block[0])), min(results.pairs, _GRID)
+    # what columns add to their results is read once for all rows of a thread
+    along = min(-(-results.rows // block[1]), max(1, ROUNDING_BLOCKS // (across * pairs)))
+    return Launch(function, (across, along, pairs), block, (job, _crt_pairs(base)))
 
 
 def settle(
