@@ -165,7 +165,7 @@ XL_FUNCTION bool xl_is_sure(const xl_results8 &r, const xl_magnitude &x, const x
     const uint32_t near = (uint32_t)far, tie = (uint32_t)1 << 31;
     const bool by_ends = rest - near < 0 - 2 * near, by_ties = rest - tie - near < 0 - 2 * near;
     const bool nearest = r.roundings[0] == XL_NEAREST || r.roundings[1] == XL_NEAREST;
-    return (a | b) == 0 || (far < tie >> 1 && by_ends && (by_ties || !nearest));
+    return (a | b) == 0 || (far < tie && by_ends && (by_ties || !nearest));
 }
 
 /* Ensures: the result is in the list, if that has room. */
