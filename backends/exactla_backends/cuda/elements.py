@@ -204,13 +204,12 @@ def round8(
 ) -> Launch:
     """Encodings of results; with a certificate those that it does not cover are noted."""
     job = _Results8(*results.words(), *(certificate or Certificate()))
-    limbs, pairs = crt_limbs(base), -(-len(base.moduli) // 2)
-    source = _round_source(format, limbs, pairs, certificate is not None)
+    source = _round_source(format, crt_limbs(base), -(-len(base.moduli) // 2), certificate is not None)
     function = driver.kernel(*source, place.target, place.device)
     block = (32, 4)
     across, pairs = -(-results.columns // (4 * block[0])), min(results.pairs, _GRID)
     # what columns add to their results is read once for all rows of a thread
-    along = min(-(-results.rows // block[1]), max(1, ROUNDING_BLOCKS // (across * pairs)))
+    along = min(-(-results.rows // block[1]), max(1, ROUNDING_BLOCKS // max(1, across * pairs)))
     return Launch(function, (across, along, pairs), block, (job, _crt_pairs(base)))
 
 

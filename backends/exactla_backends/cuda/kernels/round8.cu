@@ -152,9 +152,10 @@ XL_FUNCTION uint64_t xl_scaled(uint32_t count, int32_t shift) {
 }
 
 /* Requires: a plain result.
- * Ensures: whether all numbers up to (a 2**right + (b + 1) 2**left) / 2 away from s, of which one is the exact sum, round
- * as s does, where a and b are the entries of its row and its column that lost bits, and left and right their bits: each
- * entry is off by a half at most, and products of what both lost sum up to less than 2**left / 2. */
+ * Ensures: false unless all numbers up to d = (a 2**right + (b + 1) 2**left) / 2 away from s, of which one is the exact
+ * sum, round as s does, where a and b are the entries of its row and its column that lost bits, and left and right their
+ * bits: each entry is off by a half at most, and products of what both lost sum up to less than 2**left / 2. True if a and
+ * b are 0, or if no value of the format, nor with XL_NEAREST a tie, is within d and 2**-30 units of the last place. */
 XL_FUNCTION bool xl_is_sure(const xl_results8 &r, const xl_magnitude &x, const xl_line &row, const xl_line &column) {
     const xl_format f = {XL_FORMAT};
     const uint32_t a = row.dropped, b = column.dropped;
