@@ -21,6 +21,7 @@ class Device:
     current: ClassVar = [0]
     capability: ClassVar = (8, 0)
     multiprocessors: ClassVar = 1
+    shared_bytes: ClassVar = 5 << 10  # so that panels of systems are in it or not
 
     def __init__(self, id: int | None = None) -> None:
         self.id = self.current[-1] if id is None else id
@@ -32,7 +33,7 @@ class Device:
 
     @property
     def attributes(self) -> dict[str, int]:
-        return {"MultiProcessorCount": self.multiprocessors}
+        return {"MultiProcessorCount": self.multiprocessors, "MaxSharedMemoryPerBlockOptin": self.shared_bytes}
 
     def __enter__(self) -> "Device":
         self.current.append(self.id)
@@ -115,6 +116,13 @@ class Runtime:
     @staticmethod
     def memcpyAsync(to: int, source: int, size: int, kind: int, stream: int) -> None:
         ctypes.memmove(to, source, size)
+
+    @staticmethod
+    def memcpy2DAsync(
+        to: int, to_pitch: int, source: int, pitch: int, width: int, height: int, kind: int, stream: int
+    ) -> None:
+        for row in range(height):
+            ctypes.memmove(to + to_pitch * row, source + pitch * row, width)
 
     @staticmethod
     def streamSynchronize(stream: int) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from exactla import registry
 from exactla.backend import Backend, Lifting, Minor, Multiprecision
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.reconstruction import Halving
 from exactla_backends.device.device import HostArray
@@ -41,7 +42,7 @@ class BorrowedSystems:
     def lifting_bytes(self, size: int, count: int) -> int:
         return self._host.lifting_bytes(size, count)
 
-    def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         return self._host.lifting(matrix, primes)
 
     def minors(self, matrix: HostArray, primes: Sequence[int]) -> list[Minor]:
