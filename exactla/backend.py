@@ -174,13 +174,57 @@ class Numbers(Protocol):
         """The numbers, as Python's."""
 
 
+class Pivots(NamedTuple):
+    """What a block of columns was found to have for pivots."""
+
+    order: "np.ndarray[Any, Any]"
+    """int64 [rows from the block on]: the row that should be k-th is the order[k]-th of now."""
+
+    exchanges: int
+    """Exchanges that make that order."""
+
+    values: list[int]
+    """The pivots, RN(s_jj / 2**F)."""
+
+    lost: int | None
+    """The s_ij of largest magnitude of the next column, where it rounds to 0."""
+
+
 class Elimination(Protocol):
     """Factors L and U in the making, in units of 2**-F: the sums of `core.lu` from residues of what is known of them.
 
-    Columns are taken in blocks of up to 64, one after the other: columns are opened, found and put, rows exchanged,
-    then rows are opened, found and put, and the block is closed. Rows keep their order while columns are open.
+    Columns are taken in blocks of up to 64, one after the other: columns are found, rows exchanged, then rows are
+    found, and the block is closed.
 
         s_ij = 2**F A_ij - sum over k < min(i, j) of L_ik U_kj.
+    """
+
+    def columns(self, start: int, stop: int, lower: Buffer, upper: Buffer) -> Pivots:
+        """L in columns start..stop-1 and U in the same columns, in memory of the caller.
+
+        `lower` is [n - start, stop - start, l], its rows in the order of now, `upper` [stop - start, columns, m], of
+        which entries right of the diagonal are written. Rows that hold pivots have any numbers in columns after that.
+        Host synchronisations: one, or one for each column.
+        """
+
+    def exchange(self, start: int, order: Sequence[int]) -> None:
+        """Row start + k becomes what row start + order[k] was."""
+
+    def rows(self, start: int, stop: int, upper: Buffer) -> None:
+        """U in the columns from `stop` on, in memory of the caller: [stop - start, columns, m]."""
+
+    def close(self) -> None:
+        """The block is complete."""
+
+    def put(self, start: int, stop: int, lower: Buffer, upper: Buffer) -> None:
+        """A block that is known: instead of all of the above, with rows in their places."""
+
+
+class StepwiseElimination(Protocol):
+    """An elimination by columns and rows, of which `core.stepwise` makes one by blocks.
+
+    In a block columns are opened, found and put, rows exchanged, then rows are opened, found and put, and the block is
+    closed. Rows keep their order while columns are open.
     """
 
     def open_columns(self, start: int, stop: int) -> None:
@@ -222,7 +266,7 @@ class Multiprecision(Protocol):
 
     name: str  # the backend's
     engines: tuple[Engine, ...]  # the preferred one first
-    host_unknowns: int  # of triangular systems, times right-hand sides: what the host finds faster entry by entry
+    few_unknowns: int  # times right-hand sides: what `substitute` finds faster than products do
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         """As `Backend.engine_is_exact`."""
@@ -285,6 +329,13 @@ class Multiprecision(Protocol):
 
     def divide(self, limbs: Buffer, divisor: int, count: int) -> Buffer:
         """RN(x / divisor) in `count` limbs, for limbs [n, l] of magnitudes up to 2**(64 count - 2) |divisor|."""
+
+    def substitute(self, lower: Buffer, divisors: Sequence[int] | None, precision: int, sums: Buffer) -> Buffer:
+        """Unknowns, limbs [n, c, m], of a triangular system of few, entry by entry.
+
+        x_i = RN((s_i - sum over k < i of L_ik x_k) / d_i), with d_i = 2**precision where there are no divisors, for
+        limbs [n, n, l] of L, of which entries left of the diagonal are read, and [n, c, l] of s.
+        """
 
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         """Memory that an elimination holds."""
@@ -353,6 +404,9 @@ class Backend(Protocol):
 
     def free_bytes(self) -> int:
         """Bytes of memory that can be taken now."""
+
+    def solving_bytes(self) -> int:
+        """Bytes that can be taken now of the memory where systems are solved, the least of them where it is several."""
 
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         """Workspace that a tile of a product of `pieces` operands a side, summed into `groups` results, needs."""

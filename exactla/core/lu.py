@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from exactla.backend import Buffer, Elimination, Multiprecision
 from exactla.core.limbs import LIMB, OCTETS, to_limbs
 from exactla.core.long_buffers import diagonal, rows_of, with_limbs
-from exactla.core.nearest import nearest_scaled
 from exactla.core.planning import Arithmetic, arithmetic
 from exactla.errors import WorkspaceError
 
@@ -149,23 +148,17 @@ class _Run:
         self.growth += MORE_GROWTH_BITS
         self.begin()
         self.upper = with_limbs(self.verbs, self.upper, self.upper_limbs)
-        lower, put = self._lower(start), self.elimination
+        lower = self._lower(start)
         for first in range(0, start, BLOCK):
             stop = min(first + BLOCK, start)
-            put.open_columns(first, stop)
-            for j in range(first, stop):
-                put.put_column(j, j - first, lower[first:, j])
-            put.exchange(first, range(self.size - first))
-            for i in range(first, stop):
-                put.put_row(i, i + 1, self.upper[i, i + 1 :])
-            put.close()
+            self.elimination.put(first, stop, lower[first:, first:stop], self.upper[first:stop])
 
     def block(self, start: int, stop: int) -> None:
         """Columns start..stop-1 of L, and so many rows of U."""
         del self.pivots[start:]
         order, exchanges, columns = self._columns(start, stop)
         self.elimination.exchange(start, order.tolist())
-        self._rows(start, stop)
+        self.elimination.rows(start, stop, self.upper[start:stop])
         self.upper_bits = self._checked_bits(start, stop, self.matrix.shape[1])
         self.elimination.close()
         entered = self.order[start:].copy()
@@ -175,42 +168,15 @@ class _Run:
 
     def _columns(self, start: int, stop: int) -> tuple[NDArray[np.int64], int, Buffer]:
         """The new order of the rows from `start` on, how many exchanges made it, and L in their old order."""
-        verbs, elimination = self.verbs, self.elimination
-        order = np.arange(self.size - start)
-        exchanges = 0
-        found = verbs.zeros((self.size - start, stop - start, self.lower_limbs))
-        elimination.open_columns(start, stop)
-        for j in range(start, stop):
-            sums = elimination.column(j)
-            self.host_syncs += 1
-            place, value = verbs.largest(sums, order[j - start :].tolist())
-            pivot = nearest_scaled(value, -self.precision)
-            if pivot == 0:
-                self._checked_bits(start, j, stop)
-                raise LostPivot(j, value)
-            self.pivots.append(pivot)
-            first, row = order[j - start], order[j - start + place]
-            order[j - start], order[j - start + place] = row, first
-            exchanges += place > 0
-            column = verbs.divide(sums, pivot, self.lower_limbs)
-            elimination.put_column(j, int(row), column)
-            verbs.store(found[:, j - start], column)
-            if j + 1 < stop:
-                self._put_row(j, j + 1, stop, elimination.rest_of_row(j))
-        return order, exchanges, found
-
-    def _rows(self, start: int, stop: int) -> None:
-        columns = self.matrix.shape[1]
-        if stop == columns:
-            return
-        self.elimination.open_rows(start, stop)
-        for i in range(start, stop):
-            self._put_row(i, stop, columns, self.elimination.row(i))
-
-    def _put_row(self, i: int, first: int, stop: int, sums: Buffer) -> None:
-        row = self.verbs.scale(sums, -self.precision, self.upper_limbs)
-        self.elimination.put_row(i, first, row)
-        self.verbs.store(self.upper[i, first:stop], row)
+        columns = self.verbs.zeros((self.size - start, stop - start, self.lower_limbs))
+        found = self.elimination.columns(start, stop, columns, self.upper[start:stop])
+        self.pivots += found.values
+        self.host_syncs += len(found.values)
+        if found.lost is not None:
+            done = len(self.pivots)
+            self._checked_bits(start, done, stop)
+            raise LostPivot(done, found.lost)
+        return found.order, found.exchanges, columns
 
     def _checked_bits(self, start: int, stop: int, columns: int) -> int:
         """Bits of U down to row `stop`; raises where a sum so far, in these columns, might be beyond the moduli.

@@ -10,13 +10,11 @@ Half of the unknowns are found first; what they contribute to the other half is 
 
 from collections.abc import Callable, Sequence
 
-import gmpy2
 import numpy as np
 
 from exactla.backend import Buffer, Multiprecision
-from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
+from exactla.core.limbs import LIMB, from_limbs
 from exactla.core.long_buffers import diagonal, rows_of, with_limbs
-from exactla.core.nearest import nearest_quotient, nearest_scaled
 from exactla.core.planning import arithmetic, sum_bits
 
 BITS_STEP = 64
@@ -56,7 +54,7 @@ class Substitution:
     def solve(self) -> Buffer:
         """The solution, limbs [n, c, l]."""
         if self.rows and self.columns:
-            self._solve(slice(0, self.rows), self.bits, max(1, self.verbs.host_unknowns // self.columns))
+            self._solve(slice(0, self.rows), self.bits, max(1, self.verbs.few_unknowns // self.columns))
         places = np.arange(self.columns * self.rows).reshape(self.columns, self.rows)
         return self.verbs.gather(self.found, places.T)
 
@@ -67,7 +65,7 @@ class Substitution:
             self._solve_row(rows.start, bits)
             return
         if size <= step:
-            self._solve_on_host(rows)
+            self._solve_few(rows)
             return
         middle = rows.start + size // 2
         self._solve(slice(rows.start, middle), bits, step)
@@ -99,30 +97,16 @@ class Substitution:
         self._make_room(count)
         self.verbs.store(self.found[:, row], found)
 
-    def _solve_on_host(self, rows: slice) -> None:
-        lower, sums = (_integers(self.verbs.download(x)) for x in (self.lower[rows, rows], self.sums[rows]))
-        found: list[list[int]] = []
-        for i, totals in enumerate(sums):
-            for factor, values in zip(lower[i], found, strict=False):
-                totals[:] = [s - factor * x for s, x in zip(totals, values, strict=True)]
-            found.append([self._rounded(s, rows.start + i) for s in totals])
-        columns = np.array(found, object).T
-        count = limbs_needed(columns.flat)
+    def _solve_few(self, rows: slice) -> None:
+        divisors = None if self.divisors is None else self.divisors[rows]
+        found = self.verbs.substitute(self.lower[rows, rows], divisors, self.precision, self.sums[rows])
+        count = found.shape[-1]
         self._make_room(count)
-        self.verbs.store(self.found[:, rows], self.verbs.upload(to_limbs(columns, count)))
-
-    def _rounded(self, total: int, row: int) -> int:
-        if self.divisors is None:
-            return int(nearest_scaled(total, -self.precision))
-        return int(nearest_quotient(total, self.divisors[row]))
+        places = np.arange(self.columns * (rows.stop - rows.start)).reshape(-1, self.columns)
+        self.verbs.store(self.found[:, rows], self.verbs.gather(found, places.T))
 
     def _make_room(self, count: int) -> None:
         self.found = with_limbs(self.verbs, self.found, max(count, self.found.shape[-1]))
-
-
-def _integers(limbs: Limbs) -> list[list[int]]:
-    """Rows of integers of gmpy2, which multiplies long ones faster."""
-    return [[gmpy2.mpz(x) for x in row] for row in from_limbs(limbs)]
 
 
 def solve(

@@ -214,6 +214,10 @@ class CudaBackend(DeviceBackend):
             return lifting.PRIMES
         return super().prime_count(size, limit)
 
+    def solving_bytes(self) -> int:
+        # numbers are read from the device's digits on the host
+        return min(super().solving_bytes(), self.free_bytes())
+
     def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
         if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:
             return super().lifting(matrix, primes)

@@ -11,16 +11,19 @@ from exactla.core.limb_entries import bit_lengths, longest, magnitudes
 from exactla.core.limbs import (
     Limbs,
     added,
+    compared,
     extended,
     from_limbs,
-    is_less,
     resized,
+    shifted_up,
     signs,
     subtracted,
     to_limbs,
 )
 from exactla.core.moduli import ResidueBase
 from exactla.core.nearest import nearest_quotient, nearest_scaled
+from exactla.core.stepwise import Stepwise
+from exactla.core.triangles import unknowns
 from exactla_backends.host_memory import free_bytes
 from exactla_backends.numpy import engines, wide_tables
 from exactla_backends.numpy.elimination import HostElimination
@@ -31,7 +34,7 @@ class HostMultiprecision:
 
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
-    host_unknowns = 128
+    few_unknowns = 128
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)
@@ -57,8 +60,7 @@ class HostMultiprecision:
         target[..., count:] = signs(limbs)[..., None]
 
     def gather(self, limbs: Limbs, places: "np.ndarray[Any, Any]") -> Limbs:
-        found: Limbs = limbs.reshape(-1, limbs.shape[-1])[places]
-        return found
+        return np.ascontiguousarray(limbs.reshape(-1, limbs.shape[-1])[places])
 
     def add(self, left: Limbs, right: Limbs, count: int) -> Limbs:
         return added(resized(left, count), resized(right, count))
@@ -68,8 +70,7 @@ class HostMultiprecision:
 
     def compare(self, left: Limbs, right: Limbs) -> "np.ndarray[Any, Any]":
         count = max(left.shape[-1], right.shape[-1])
-        x, y = extended(left, count), extended(right, count)
-        return np.subtract(is_less(y, x), is_less(x, y), dtype=np.int8)
+        return compared(extended(left, count), extended(right, count))
 
     def bit_lengths(self, limbs: Limbs) -> "np.ndarray[Any, Any]":
         shape = limbs.shape[:-1]
@@ -95,6 +96,8 @@ class HostMultiprecision:
         return residues.astype(engines.DTYPES[engine.name], copy=False).reshape(-1, 1, *limbs.shape[:2])
 
     def scale(self, limbs: Limbs, shifts: "int | np.ndarray[Any, Any]", count: int) -> Limbs:
+        if isinstance(shifts, int) and shifts >= 0:
+            return shifted_up(resized(limbs, count), shifts, count)
         integers = from_limbs(limbs)
         found = np.empty(integers.shape, object)
         by = np.broadcast_to(np.asarray(shifts, np.int64), integers.shape)
@@ -113,12 +116,15 @@ class HostMultiprecision:
     def divide(self, limbs: Limbs, divisor: int, count: int) -> Limbs:
         return to_limbs(_mapped(lambda x: nearest_quotient(x, divisor), limbs), count)
 
+    def substitute(self, lower: Limbs, divisors: Sequence[int] | None, precision: int, sums: Limbs) -> Limbs:
+        return unknowns(lower, divisors, precision, sums)
+
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         size = np.dtype(engines.DTYPES[engine.name]).itemsize
         return size * len(base.moduli) * (rows * rows + rows * columns) + 32 * wide_tables.CHUNK
 
     def elimination(self, matrix: Limbs, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
-        return HostElimination(matrix, precision, base, engine)
+        return Stepwise(self, HostElimination(matrix, precision, base, engine), precision)
 
 
 def _mapped(function: Callable[[int], int], limbs: Limbs) -> "np.ndarray[Any, Any]":
