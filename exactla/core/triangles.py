@@ -1,4 +1,4 @@
-"""Triangular systems of few unknowns in Python integers: the reference of `exactla.backend.Multiprecision.substitute`."""
+"""Triangular systems of few unknowns in Python integers: the reference of the verb `substitute`."""
 
 from collections.abc import Sequence
 
