@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench import commands
+from exactla import registry
 
 SIZES = "64,128,256,512,1024,2048"
 GPU_SIZES = "1024,2048,4096,8192,16384"
@@ -131,7 +132,8 @@ def _common(
     parser: ArgumentParser, *, sizes: str | None, dtypes: str | None, data: str | None, repeat: int | None
 ) -> None:
     """Options that benchmarks share; one whose default is None does not apply."""
-    parser.add_argument("--backend", default="numpy", help="backend of exactla (default: %(default)s)")
+    preferred = registry.default("cpu").name
+    parser.add_argument("--backend", default=preferred, help="backend of exactla (default: %(default)s)")
     parser.add_argument("--threads", type=_positive, default=2, help="threads for everyone (default: %(default)s)")
     if dtypes is not None:
         parser.add_argument("--dtypes", default=dtypes, help="comma-separated (default: %(default)s)")

@@ -19,6 +19,7 @@ from exactla.results import Rounding
 if TYPE_CHECKING:
     import numpy as np
 
+    from exactla.core.integers import IntegerMatrix
     from exactla.core.reconstruction import Halving
     from exactla.libraries.base import Source
 
@@ -154,7 +155,10 @@ class Expansion(Protocol):
         """Make so many more digits; a call that takes longer than a fraction of a second can be interrupted."""
 
     def combinations(self) -> list[int]:
-        """For each step so far the sum of its digits times the weights of the entries."""
+        """For each step so far the sum of its digits times the weights of the entries; waits for a device."""
+
+    def leading(self, count: int, steps: int) -> list[list[int]]:
+        """The digits of each of the first entries, for so many steps."""
 
     def multiply(self, weights: Sequence[int], modulus: int) -> "Numbers":
         """For each entry sum_i weights[i] * x_i modulo a modulus, for the first steps; weights are in [0, modulus).
@@ -405,6 +409,9 @@ class Backend(Protocol):
     def free_bytes(self) -> int:
         """Bytes of memory that can be taken now."""
 
+    def solving_bytes(self) -> int:
+        """Bytes that can be taken now of the memory where systems are solved, the least of them where it is several."""
+
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         """Workspace that a tile of a product of `pieces` operands a side, summed into `groups` results, needs."""
 
@@ -468,8 +475,11 @@ class Backend(Protocol):
     def lifting_bytes(self, size: int, count: int) -> int:
         """Workspace of a lifting of a matrix of that size modulo so many primes, without its digits."""
 
-    def lifting(self, matrix: "np.ndarray[Any, Any]", primes: ResidueBase) -> Lifting:
-        """The inverse of an integer matrix [n, n] of the host, modulo those of the primes that allow one."""
+    def lifting(self, matrix: "IntegerMatrix", primes: ResidueBase) -> Lifting:
+        """The inverse of an integer matrix [n, n] of the host, modulo those of the primes that allow one.
+
+        A device may still be at work when the call returns, until somebody asks for the base.
+        """
 
     def integers(self, planes: Buffer, base: ResidueBase) -> "np.ndarray[Any, Any]":
         """The integers |s| <= M / 4 with these residues, on the host: int64 where all fit, else Python integers."""

@@ -118,6 +118,9 @@ class HostMemory:
     def free_bytes(self) -> int:
         return free_bytes()
 
+    def solving_bytes(self) -> int:
+        return self.free_bytes()
+
 
 def _has_limbs(operand: Operand) -> bool:
     return operand.format is None or isinstance(operand.format, BigIntegerFormat)

@@ -136,15 +136,15 @@ def shifted_down(limbs: Limbs, bits: int) -> Limbs:
     return found
 
 
-def is_less(x: Limbs, y: Limbs) -> NDArray[np.bool_]:
-    """x < y entry by entry, for limbs of equal count and any shapes that broadcast."""
-    x, y = np.broadcast_arrays(x, y)
+def compared(x: Limbs, y: Limbs) -> NDArray[np.int8]:
+    """The signs of x - y, for limbs of equal count."""
     differ = x != y
     # the highest limb that differs decides; the lowest where none does
     place = x.shape[-1] - 1 - np.argmax(differ[..., ::-1], axis=-1, keepdims=True)
     left, right = (np.take_along_axis(v, place, axis=-1)[..., 0] for v in (x, y))
     top = place[..., 0] == x.shape[-1] - 1
-    return np.asarray(np.where(top, left.view(np.int64) < right.view(np.int64), left < right))
+    is_less = np.where(top, left.view(np.int64) < right.view(np.int64), left < right)
+    return np.asarray(np.where(left == right, 0, np.where(is_less, -1, 1)), np.int8)
 
 
 def _carry(limbs: Limbs, out: NDArray[np.bool_], step: int) -> None:

@@ -88,7 +88,9 @@ def test_memory(tmp_path: Path) -> None:
 
 
 def test_profile(tmp_path: Path) -> None:
-    content = recorded(tmp_path / "record.json", "profile", "--sizes", "8", "--functions", "3", *SMALL)
+    content = recorded(
+        tmp_path / "record.json", "profile", "--backend", "numpy", "--sizes", "8", "--functions", "3", *SMALL
+    )
     for row in content["results"]:
         own = [verb for verb in row["verbs"] if verb["verb"] != "whole call"]
         assert {"scan", "residues", "multiply", "round"} <= {verb["verb"] for verb in own}

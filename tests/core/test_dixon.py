@@ -11,6 +11,7 @@ from exactla.core.conditions import Conditions
 from exactla.core.dixon import InverseMatrix, NotFound, find_lifting
 from exactla.core.elimination import echelon
 from exactla.core.expansion import HostExpansion
+from exactla.core.integers import IntegerMatrix
 
 
 @pytest.fixture
@@ -21,12 +22,12 @@ def system(rng):
 
 
 def solved(lifting, a, b):
-    return InverseMatrix(a, lifting).solve(b)
+    return InverseMatrix(IntegerMatrix(a), lifting).solve(b)
 
 
 def test_the_solution(backend, system):
     a, b, expected, denominator = system
-    numerators, found = solved(find_lifting(registry.load(backend), a, Conditions()), a, b)
+    numerators, found = solved(find_lifting(registry.load(backend), IntegerMatrix(a), Conditions()), a, b)
     assert (numerators * denominator == np.array(expected, object) * found).all()
 
 
@@ -53,7 +54,9 @@ class Spoilt:
 def test_a_wrong_digit_is_found_out(system, step):
     """A negative control of these tests: the certificate takes the digits for right, the equations do not."""
     a, b, *_ = system
-    numerators, denominator = solved(Spoilt(find_lifting(registry.load("numpy"), a, Conditions()), step), a, b)
+    numerators, denominator = solved(
+        Spoilt(find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()), step), a, b
+    )
     wrong = a.astype(object) @ numerators != b.astype(object) * np.array(denominator, object)
     assert wrong[:, 0].any()
     assert not wrong[:, 1].any()
@@ -63,7 +66,9 @@ def test_small_solutions_stop_early(system):
     a, _, *_ = system
     seen = []
     inverse = InverseMatrix(
-        a, find_lifting(registry.load("numpy"), a, Conditions()), Conditions(lambda done, total: seen.append(done))
+        IntegerMatrix(a),
+        find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()),
+        Conditions(lambda done, total: seen.append(done)),
     )
     numerators, denominator = inverse.solve(a @ np.full((24, 1), 3))
     assert (numerators.ravel().tolist(), denominator) == ([3] * 24, 1)
@@ -74,7 +79,9 @@ def test_later_right_sides_take_about_half(rng):
     a = rng.integers(-(1 << 23), 1 << 23, (130, 130))
     seen = []
     inverse = InverseMatrix(
-        a, find_lifting(registry.load("numpy"), a, Conditions()), Conditions(lambda done, total: seen.append(done))
+        IntegerMatrix(a),
+        find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()),
+        Conditions(lambda done, total: seen.append(done)),
     )
     inverse.solve(a[:, :1] * 0 + 1)
     first = seen[-1]
@@ -92,7 +99,7 @@ def test_right_sides_are_solved_in_groups(rng, monkeypatch):
 
 def test_singular_matrices_have_no_lifting(backend):
     with pytest.raises(NotFound):
-        find_lifting(registry.load(backend), np.ones((50, 50), np.int64), Conditions())
+        find_lifting(registry.load(backend), IntegerMatrix(np.ones((50, 50), np.int64)), Conditions())
 
 
 def test_groups_of_right_hand_sides_have_one_denominator(rng, monkeypatch):
@@ -101,10 +108,10 @@ def test_groups_of_right_hand_sides_have_one_denominator(rng, monkeypatch):
     a[0] *= 6
     b = rng.integers(-99, 100, (16, 9))
     b[:, :2] = a @ rng.integers(-3, 4, (16, 2))
-    inverse = InverseMatrix(a, find_lifting(registry.load("numpy"), a, Conditions()))
+    inverse = InverseMatrix(IntegerMatrix(a), find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()))
     expected = inverse.solve(b)
-    monkeypatch.setattr(dixon, "DIGIT_BYTES", 2 * 16 * inverse.rough_bound // 4)
-    again = InverseMatrix(a, inverse.lifting)
+    monkeypatch.setattr(dixon, "DIGIT_BYTES", 2 * 16 * inverse.matrix.rough_bound // 4)
+    again = InverseMatrix(inverse.matrix, inverse.lifting)
     assert list(again._groups(9)) == [slice(0, 1), slice(1, 5), slice(5, 9)]
     found = again.solve(b)
     assert found[1] == expected[1]

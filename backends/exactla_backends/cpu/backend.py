@@ -9,9 +9,9 @@ import numpy as np
 
 from exactla.arrays import read
 from exactla.backend import Engine, IntervalPieces, Lifting, Minor, Operand, Pairs, Scanned, SpecialPieces, Tile
+from exactla.core.integers import IntegerMatrix
 from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
-from exactla.core.scaling import largest
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
@@ -274,7 +274,7 @@ class CpuBackend(HostMemory, HostSystems):
         planes = 2 * (count + OTHER_MODULI)
         return planes * padded_columns(size) * padded_depth(size) + 16 * size**2
 
-    def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if min(primes.moduli) < LEAST_PRIME or max(primes.moduli) > PRIME_LIMIT:
             return super().lifting(matrix, primes)
         return NativeLifting(self._native, self._residue_planes, matrix, primes)
@@ -287,11 +287,10 @@ class CpuBackend(HostMemory, HostSystems):
     def cramer(self, matrix: Array, right_side: Array, primes: Sequence[int]) -> tuple[Array, Array]:
         return cramer.cramer(self._native, matrix, right_side, primes)
 
-    def _residue_planes(self, matrix: Array, base: ResidueBase) -> OperandPlanes:
+    def _residue_planes(self, matrix: IntegerMatrix, base: ResidueBase) -> OperandPlanes:
         """Residues of an integer matrix of the host."""
-        if largest(matrix).bit_length() > WIDE_BITS:
-            matrix = matrix % base.product
-        source = self.view(read(matrix, "matrix"), part="real", transpose=False)
+        short = matrix.entries if matrix.largest.bit_length() <= WIDE_BITS else matrix.entries % base.product
+        source = self.view(read(short, "matrix"), part="real", transpose=False)
         (scanned,) = self.scan([(source,)])
         return self.residues(scanned.operands[0], base, self.engines[0])[0]
 

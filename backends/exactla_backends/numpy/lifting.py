@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from exactla.backend import Expansion, Lifting, Minor, Multiprecision
 from exactla.core.expansion import HostExpansion
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.reconstruction import EUCLID, Halving
 from exactla.core.scaling import largest
@@ -59,7 +60,7 @@ class HostSystems:
         # inverses, what threads keep while they make them, and the limbs of the matrix
         return 8 * size**2 * (count + 5 * min(count, threads()) + 4)
 
-    def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         return HostLifting(matrix, primes)
 
     def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
@@ -72,24 +73,24 @@ class HostSystems:
 class HostLifting:
     """See `exactla.backend.Lifting`: the postconditions are there."""
 
-    def __init__(self, matrix: Array, primes: ResidueBase) -> None:
+    def __init__(self, matrix: IntegerMatrix, primes: ResidueBase) -> None:
         found: dict[int, tuple[Array, int]] = {}
 
         def invert(prime: int) -> None:
-            found[prime] = modular.inverse(modular.residues(matrix, prime), prime)
+            found[prime] = modular.inverse(modular.residues(matrix.entries, prime), prime)
 
         for_each(invert, primes.moduli)
         self.determinants = tuple(found[p][1] for p in primes.moduli)
         base = ResidueBase(tuple(p for p in primes.moduli if found[p][1]))
         self.start(matrix, base, [found[p][0] for p in base.moduli])
 
-    def start(self, matrix: Array, base: ResidueBase, inverses: list[Array]) -> None:
+    def start(self, matrix: IntegerMatrix, base: ResidueBase, inverses: list[Array]) -> None:
         """Make ready for steps with the matrix and its inverses modulo the primes of a base."""
         self.base = base
         self._inverses = inverses
         size = len(matrix)
-        self._bound = size * largest(matrix)
-        limbs, bits = mp.from_integers(matrix.astype(object)) if size else (np.zeros((1, 0, 0), np.int64), 0)
+        self._bound = size * matrix.largest
+        limbs, bits = mp.from_integers(matrix.entries.astype(object)) if size else (np.zeros((1, 0, 0), np.int64), 0)
         self._matrix = limbs[: mp.count_for(bits)].astype(np.float64)
 
     def lift(self, residual: Array, steps: int) -> tuple[Array, Array]:

@@ -11,10 +11,11 @@ from exactla.core.limb_entries import bit_lengths, longest, magnitudes
 from exactla.core.limbs import (
     Limbs,
     added,
+    compared,
     extended,
     from_limbs,
-    is_less,
     resized,
+    shifted_up,
     signs,
     subtracted,
     to_limbs,
@@ -59,8 +60,7 @@ class HostMultiprecision:
         target[..., count:] = signs(limbs)[..., None]
 
     def gather(self, limbs: Limbs, places: "np.ndarray[Any, Any]") -> Limbs:
-        found: Limbs = limbs.reshape(-1, limbs.shape[-1])[places]
-        return found
+        return np.ascontiguousarray(limbs.reshape(-1, limbs.shape[-1])[places])
 
     def add(self, left: Limbs, right: Limbs, count: int) -> Limbs:
         return added(resized(left, count), resized(right, count))
@@ -70,8 +70,7 @@ class HostMultiprecision:
 
     def compare(self, left: Limbs, right: Limbs) -> "np.ndarray[Any, Any]":
         count = max(left.shape[-1], right.shape[-1])
-        x, y = extended(left, count), extended(right, count)
-        return np.subtract(is_less(y, x), is_less(x, y), dtype=np.int8)
+        return compared(extended(left, count), extended(right, count))
 
     def bit_lengths(self, limbs: Limbs) -> "np.ndarray[Any, Any]":
         shape = limbs.shape[:-1]
@@ -97,6 +96,8 @@ class HostMultiprecision:
         return residues.astype(engines.DTYPES[engine.name], copy=False).reshape(-1, 1, *limbs.shape[:2])
 
     def scale(self, limbs: Limbs, shifts: "int | np.ndarray[Any, Any]", count: int) -> Limbs:
+        if isinstance(shifts, int) and shifts >= 0:
+            return shifted_up(resized(limbs, count), shifts, count)
         integers = from_limbs(limbs)
         found = np.empty(integers.shape, object)
         by = np.broadcast_to(np.asarray(shifts, np.int64), integers.shape)

@@ -6,6 +6,7 @@ import pytest
 
 from exactla import registry
 from exactla.core.elimination import parity
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
 from exactla_backends.cpu.lifting import disjoint_base
@@ -13,7 +14,7 @@ from exactla_backends.cpu.lifting import disjoint_base
 
 def lifting(backend, matrix, count=6):
     found = registry.load(backend)
-    return found.lifting(matrix, ResidueBase(primes_below(found.prime_limits[0], count)))
+    return found.lifting(IntegerMatrix(matrix), ResidueBase(primes_below(found.prime_limits[0], count)))
 
 
 def value(pieces):
