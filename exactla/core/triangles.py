@@ -1,4 +1,4 @@
-"""Triangular systems of few unknowns in Python integers: the reference of the verb `substitute`."""
+"""Triangular systems of few unknowns in Python integers: the reference of `Multiprecision.substitute`."""
 
 from collections.abc import Sequence
 

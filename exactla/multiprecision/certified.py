@@ -123,7 +123,8 @@ def certified_factors(matrix: Numbers, digits: Any, report: Progress | None) -> 
 
 def _kept_bits(digits: int) -> int:
     """Bits that hold so many digits, and a few to spare."""
-    return (10**digits).bit_length() + 3
+    power: int = 10**digits
+    return power.bit_length() + 3
 
 
 def _raised(matrix: Numbers, digits: int, report: Progress | None, attempt: Callable[[LU], Found | None]) -> Found:

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from exactla.core.stepwise import Stepwise
 from exactla.registry import BackendDescription
+from exactla_backends.numpy.elimination import HostElimination
 from exactla_backends.numpy.multiprecision import HostMultiprecision
 from tests.libraries import fake_cupy
 
@@ -41,7 +43,7 @@ class PretendedMultiprecision(Verbs):
 
     name = "pretended"
     engines = HostMultiprecision.engines
-    host_unknowns = 4
+    few_unknowns = 4
 
     def __init__(self) -> None:
         super().__init__(HostMultiprecision(), Counter())
@@ -58,8 +60,9 @@ class PretendedMultiprecision(Verbs):
         self.calls["download"] += 1
         return np.array(_unwrapped(limbs))
 
-    def elimination(self, matrix: Any, *arguments: Any) -> Any:
-        return Verbs(self._inner.elimination(_unwrapped(matrix), *arguments), self.calls)
+    def elimination(self, matrix: Any, precision: int, *arguments: Any) -> Any:
+        steps: Any = Verbs(HostElimination(_unwrapped(matrix), precision, *arguments), self.calls)
+        return Stepwise(self, steps, precision)  # type: ignore[arg-type]  # its methods are those of the inner object
 
 
 def _unwrapped(value: Any) -> Any:
