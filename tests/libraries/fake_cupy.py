@@ -6,6 +6,7 @@ device fails. Streams do nothing; waiting for one is counted.
 
 import ctypes
 import itertools
+import operator
 import sys
 import weakref
 from importlib.machinery import ModuleSpec
@@ -209,6 +210,12 @@ class ndarray:
             return dtype.around(self.memory, self.device.id, self._holder)
         return self._like(self.memory.view(dtype))
 
+    def reshape(self, *shape: Any) -> "ndarray":
+        found = self.memory.reshape(*shape)
+        if found.size and not np.shares_memory(found, self.memory):
+            raise ValueError("a copy would be made")
+        return self._like(found)
+
     @property
     def real(self) -> "ndarray":
         return self._like(self.memory.real)
@@ -216,6 +223,29 @@ class ndarray:
     @property
     def imag(self) -> "ndarray":
         return self._like(self.memory.imag)
+
+    def _compared(self, other: Any, compare: Any) -> "ndarray":
+        return _here(self)._like(np.asarray(compare(self.memory, other)))
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, operator.ne)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(other, operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(other, operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(other, operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(other, operator.ge)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def _like(self, memory: Any) -> "ndarray":
         return self.around(memory, self.device.id, self._holder)

@@ -192,6 +192,12 @@ def test_control_c_stops_a_factorisation_within_a_second(backend):
     interrupts.assert_stops(backend, "lu", 200)
 
 
+def test_factors_print_in_a_line(backend):
+    with xl.backend(backend):
+        factors = xl.lu_factor([[3, 1], [1, 7]], precision=64)
+    assert repr(factors) == "LU(2 x 2, 64 bits after the point, about 0 lost)"
+
+
 def test_no_rows(backend):
     with xl.backend(backend):
         factors = xl.lu_factor(np.zeros((0, 0)), precision=100)

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from exactla.backend import Lifting, Operand, Pairs, Scanned
+from exactla.backend import Lifting, Multiprecision, Operand, Pairs, Scanned
 from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
@@ -17,6 +17,7 @@ from exactla_backends.cuda.cells import CELL, CellPool
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.direct import Direct
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
+from exactla_backends.cuda.multiprecision.verbs import CudaMultiprecision
 from exactla_backends.cuda.systems import lifting
 from exactla_backends.device.backend import DeviceBackend, scanned
 from exactla_backends.device.device import Memory
@@ -47,6 +48,11 @@ class CudaBackend(DeviceBackend):
         self._cuda = device
         self._cells = CellPool(device)
         self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
+        self._multiprecision = CudaMultiprecision(device, matrix, self.engine_is_exact)
+
+    @property
+    def multiprecision(self) -> Multiprecision:
+        return self._multiprecision
 
     def direct(
         self,
@@ -208,6 +214,10 @@ class CudaBackend(DeviceBackend):
         if limit == lifting.PRIME_LIMIT and size >= lifting.LEAST_SIZE:
             return lifting.PRIMES
         return super().prime_count(size, limit)
+
+    def solving_bytes(self) -> int:
+        # numbers are read from the device's digits on the host
+        return min(super().solving_bytes(), self.free_bytes())
 
     def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:

@@ -31,6 +31,9 @@ LANES, FEW_LANES, FEW_ENTRIES = 16, 4, 1 << 20
 SCAN_LEAST, SCAN_BLOCKS = 256, 4096
 """Entries of a row that are worth a block of threads, and blocks that keep any device busy."""
 
+ROUNDING_BLOCKS = 16384
+"""Blocks of four warps that round results, if there is work for so many: they keep any device busy several times."""
+
 SETTLING_BLOCKS = 1024
 """Blocks of four warps, each of which takes doubtful results in turn."""
 
@@ -201,12 +204,13 @@ def round8(
 ) -> Launch:
     """Encodings of results; with a certificate those that it does not cover are noted."""
     job = _Results8(*results.words(), *(certificate or Certificate()))
-    limbs, pairs = crt_limbs(base), -(-len(base.moduli) // 2)
-    source = _round_source(format, limbs, pairs, certificate is not None)
+    source = _round_source(format, crt_limbs(base), -(-len(base.moduli) // 2), certificate is not None)
     function = driver.kernel(*source, place.target, place.device)
     block = (32, 4)
-    grid = (-(-results.columns // (4 * block[0])), min(-(-results.rows // block[1]), _GRID), min(results.pairs, _GRID))
-    return Launch(function, grid, block, (job, _crt_pairs(base)))
+    across, pairs = -(-results.columns // (4 * block[0])), min(results.pairs, _GRID)
+    # what columns add to their results is read once for all rows of a thread
+    along = min(-(-results.rows // block[1]), max(1, ROUNDING_BLOCKS // max(1, across * pairs)))
+    return Launch(function, (across, along, pairs), block, (job, _crt_pairs(base)))
 
 
 def settle(

@@ -36,6 +36,9 @@ class BorrowedSystems:
     def prime_count(self, size: int, limit: int) -> int:
         return self._host.prime_count(size, limit)
 
+    def solving_bytes(self) -> int:
+        return self._host.solving_bytes()
+
     def lifting_bytes(self, size: int, count: int) -> int:
         return self._host.lifting_bytes(size, count)
 

@@ -74,7 +74,7 @@ class Case:
 
     def lowest(self, r, c):
         """A unit of the bits that the kernel looks at, doubled."""
-        return 2 << max(abs(self.numbers[r, c]).bit_length() - (96 if self.fmt.precision > 32 else 64), 0)
+        return 2 << max(abs(self.numbers[r, c]).bit_length() - self.fmt.precision - 32, 0)
 
 
 def check_certificate(cuda, case, roundings):

@@ -22,12 +22,13 @@ XL_FUNCTION xl_magnitude xl_magnitude_of(const uint32_t limbs[XL_LIMBS]) {
     uint32_t high = 0, middle = 0, low = 0, lower = 0, below = 0, top = 0;
     uint32_t first = 0, second = 0, third = 0, fourth = 0, rest = 0;
     const uint32_t sign = (uint32_t)((int32_t)limbs[XL_LIMBS - 1] >> 31);
-    uint32_t carry = sign & 1;
+    uint64_t sum = sign & 1;
 #pragma unroll
     for (int32_t j = 0; j < XL_LIMBS; ++j) {
-        const uint32_t limb = (limbs[j] ^ sign) + carry;
+        sum += limbs[j] ^ sign;
+        const uint32_t limb = (uint32_t)sum;
         const bool holds = limb != 0;
-        carry = holds ? 0 : carry;
+        sum >>= 32;
         rest |= third; /* limbs up to j - 4 so far, and j - 3 with this */
         fourth = third;
         third = second;
@@ -49,7 +50,7 @@ XL_FUNCTION xl_magnitude xl_magnitude_of(const uint32_t limbs[XL_LIMBS]) {
 struct xl_rounded8 {
     xl_encoding truncated;
     bool next, sticky, negative, zero;
-    int32_t unit; /* bits of the window below the last one of the significand */
+    bool plain; /* a normal number, and its successor another */
 };
 
 /* Ensures: as `xl_round_lead` of xl_round.h; exponents of entries are far inside 32 bits. */
@@ -63,7 +64,26 @@ XL_FUNCTION xl_rounded8 xl_round_magnitude(const xl_magnitude &x, int32_t expone
     const bool lost = inside ? x.window << (64 - guard) != 0 : x.window != 0; /* guard is 10 or more */
     const int32_t field = unit - least < beyond ? unit - least : beyond;
     return {((xl_encoding)field << f.fraction_bits) + (kept >> 1), (kept & 1) != 0, x.sticky || lost, x.negative,
-            x.window == 0, guard + 1};
+            x.window == 0, false};
+}
+
+/* Ensures: as `xl_round_magnitude` where the result is plain, which it nearly always is. */
+XL_FUNCTION xl_rounded8 xl_round_plain(const xl_magnitude &x, int32_t exponent) {
+    const xl_format f = {XL_FORMAT};
+    const int32_t least = (int32_t)(1 - f.bias - f.fraction_bits), beyond = 1 << f.exponent_bits;
+    const int32_t field = x.position + 1 - (int32_t)f.precision + exponent - least;
+    const uint64_t below = x.window << f.precision;
+    const bool plain = x.window >> 63 != 0 && (uint32_t)field < (uint32_t)(beyond - 3);
+    return {((xl_encoding)field << f.fraction_bits) + (xl_encoding)(x.window >> (64 - f.precision)), below >> 63 != 0,
+            x.sticky || below << 1 != 0, x.negative, false, plain};
+}
+
+/* Ensures: as `xl_encode8` for a plain result. */
+XL_FUNCTION xl_encoding xl_encode_plain(const xl_rounded8 &x, int32_t rounding) {
+    const xl_format f = {XL_FORMAT};
+    const bool outward = rounding == (x.negative ? XL_DOWN : XL_UP);
+    const bool away = rounding == XL_NEAREST ? x.next && (x.sticky || (x.truncated & 1)) : outward && (x.next || x.sticky);
+    return (x.truncated + (away ? 1 : 0)) | (xl_encoding)x.negative << (f.bits - 1);
 }
 
 /* Ensures: as `xl_encode` of xl_round.h. */

@@ -23,10 +23,11 @@ XL_KERNEL xl_cuda_exponents(const __grid_constant__ xl_few_parts s) {
     for (int64_t stack = blockIdx.z; stack < s.stacks; stack += gridDim.z) {
         const uint8_t *from = s.data + stack * s.strides[0] + row * s.strides[1];
         xl_range range = {XL_NO_RANGE, XL_NO_RANGE, 0};
+        from += part * s.strides[2];
         if (row < s.rows)
 #pragma unroll 8
-            for (int64_t k = part; k < s.depth; k += parts)
-                xl_widen(range, xl_word(from + k * s.strides[2], (int32_t)format.octets));
+            for (int64_t k = part; k < s.depth; k += parts, from += parts * s.strides[2])
+                xl_widen(range, xl_word(from, (int32_t)format.octets));
         if (XL_ROWS_FIRST) {
             shared[threadIdx.y][threadIdx.x] = range;
             __syncthreads();

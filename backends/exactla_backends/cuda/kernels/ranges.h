@@ -13,17 +13,11 @@ struct xl_range {
 XL_FUNCTION void xl_widen(xl_range &range, uint64_t word) {
     const xl_format f = {XL_FORMAT};
     if (f.kind == XL_KIND_FLOAT) {
-        const uint64_t fraction = word & xl_ones(f.fraction_bits);
-        const uint32_t field = (uint32_t)(word >> f.fraction_bits & xl_ones(f.exponent_bits));
-        const uint64_t significand = fraction | (uint64_t)(field != 0) << f.fraction_bits;
-        const int32_t exponent = (int32_t)(field != 0 ? field : 1) - (int32_t)(f.bias + f.fraction_bits);
-        if (!xl_is_finite(word, &f))
-            ++range.nonfinite;
-        else if (significand != 0) {
-            const int32_t bottom = exponent + (f.fraction_bits < 31 ? __ffs((int32_t)significand) : __ffsll(significand)) - 1;
-            range.lowest = min(range.lowest, bottom);
-            range.minus_highest = min(range.minus_highest, -(exponent + (int32_t)f.precision));
-        }
+        const int32_t lowest = xl_lowest_bit(word), highest = xl_exponent_of(word) + (int32_t)f.precision;
+        const bool finite = xl_is_finite(word, &f), counts = finite & !xl_is_zero(word);
+        range.lowest = min(range.lowest, counts ? lowest : XL_NO_RANGE);
+        range.minus_highest = min(range.minus_highest, counts ? -highest : XL_NO_RANGE);
+        range.nonfinite += !finite;
     } else {
         const uint64_t sign_bit = (uint64_t)(f.kind == XL_KIND_SIGNED) << (8 * f.octets - 1);
         const int64_t value = (int64_t)((word ^ sign_bit) - sign_bit);

@@ -44,8 +44,11 @@ XL_FUNCTION void xl_words(uint64_t words[XL_LANES], const uint8_t *from, int64_t
                                      : whole[w / 4] >> 8 * (w & 3) & 255;
         return;
     }
-    XL_EACH_LANE(w)
-        words[w] = w < count ? xl_word(from + w * stride, octets) : 0;
+    const int32_t inside = (int32_t)(count < XL_LANES ? count : XL_LANES);
+    XL_EACH_LANE(w) {
+        words[w] = w < inside ? xl_word(from, octets) : 0;
+        from += stride;
+    }
 }
 
 /* Ensures: x - offsets, byte by byte. */
@@ -68,24 +71,43 @@ XL_FUNCTION void xl_place(uint32_t *limbs, int64_t value, int32_t shift) {
     }
 }
 
+/* Requires: |value| < 2**31, shift < 64; what comes out has XL_LIMBS <= 2 limbs.
+ * Ensures: as xl_place. */
+XL_FUNCTION void xl_place_short(uint32_t *limbs, int32_t value, int32_t shift) {
+    const int32_t more = -1 - shift, down = more < 0 ? 0 : more > 31 ? 31 : more;
+    const int32_t fitting = shift < 0 ? ((value >> down) + 1) >> 1 : value;
+    const uint64_t placed = (uint64_t)(int64_t)fitting << ((shift > 0 ? shift : 0) & 63);
+    limbs[0] = (uint32_t)placed;
+    if (XL_LIMBS > 1)
+        limbs[(XL_LIMBS - 1) * XL_LANES] = (uint32_t)(placed >> 32);
+}
+
+/* Ensures: whether a significand times 2**shift is no integer, though it has to be, or 2**bits or more. */
+XL_FUNCTION bool xl_does_not_fit(const xl_conversion &c, uint64_t significand, int32_t shift) {
+    const bool lost = shift < 0 && (shift <= -64 || significand << (64 + shift) != 0);
+    const int32_t above = (int32_t)c.bits - shift;
+    const bool past = above <= 0 || (above < 64 && significand >> above != 0);
+    return significand != 0 && ((lost && !c.may_drop) || past);
+}
+
 /* Ensures: limbs of an entry of a float format, and whether it breaks its scan. */
 XL_FUNCTION bool xl_float_limbs(uint32_t *limbs, const xl_conversion &c, uint64_t word, int32_t exponent) {
     const xl_format f = {XL_FORMAT};
     const uint32_t field = (uint32_t)(word >> f.fraction_bits & xl_ones(f.exponent_bits));
-    const bool finite = xl_is_finite(word, &f);
-    const uint64_t fraction = (word & xl_ones(f.fraction_bits)) | (uint64_t)(field != 0) << f.fraction_bits;
-    const uint64_t significand = finite ? fraction : 0;
+    const uint64_t significand = (word & xl_ones(f.fraction_bits)) | (uint64_t)(field != 0) << f.fraction_bits;
     const int32_t lowest = (int32_t)(field != 0 ? field : 1) - (int32_t)(f.bias + f.fraction_bits);
     const int32_t shift = lowest - exponent, room = (int32_t)c.bits - (int32_t)f.precision;
-    const bool negative = word >> (f.bits - 1) & 1;
-    bool broken = c.expect_finite && !finite;
-    xl_place(limbs, negative ? -(int64_t)significand : (int64_t)significand, shift);
-    if ((shift < 0 || shift > room) && significand != 0) { /* few entries reach outside of the scan's room */
-        const bool lost = shift < 0 && (shift <= -64 || significand << (64 + shift) != 0);
-        const int32_t above = (int32_t)c.bits - shift;
-        const bool past = above <= 0 || (above < 64 && significand >> above != 0);
-        broken = broken || (lost && !c.may_drop) || past;
-    }
+    const int64_t value = word >> (f.bits - 1) & 1 ? -(int64_t)significand : (int64_t)significand;
+    if (XL_LIMBS <= 2 && f.precision <= 31)
+        xl_place_short(limbs, (int32_t)value, shift);
+    else
+        xl_place(limbs, value, shift);
+    bool broken = false;
+    if (!xl_is_finite(word, &f)) {
+        xl_place(limbs, 0, 0);
+        broken = c.expect_finite;
+    } else if (shift < 0 || shift > room) /* few entries reach outside of the scan's room */
+        broken = xl_does_not_fit(c, significand, shift);
     return broken;
 }
 

@@ -43,6 +43,7 @@ template <int32_t half> XL_FUNCTION uint32_t xl_dot2(uint32_t weights, uint32_t 
 /* Ensures: limbs of s for four neighbours, whose residues `from` points to, modulus after modulus. */
 XL_FUNCTION void xl_integers8(uint32_t limbs[4][XL_LIMBS], const uint8_t *from, int64_t plane, int32_t moduli,
                               const xl_crt_pairs &t) {
+    const bool has_all = moduli == 2 * XL_PAIRS; /* or one less */
     uint64_t sums[4][XL_LIMBS], share[4];
 #pragma unroll
     for (int32_t w = 0; w < 4; ++w) {
@@ -53,10 +54,13 @@ XL_FUNCTION void xl_integers8(uint32_t limbs[4][XL_LIMBS], const uint8_t *from, 
     }
 #pragma unroll
     for (int32_t p = 0; p < XL_PAIRS; p += 2) {
-        uint32_t planes[4];
+        uint32_t planes[4] = {};
 #pragma unroll
         for (int32_t i = 0; i < 4; ++i)
-            planes[i] = 2 * p + i < moduli ? *(const uint32_t *)(from + (2 * p + i) * plane) ^ 0x80808080u : 0;
+            if (2 * p + i < 2 * XL_PAIRS - 1 || (2 * p + i == 2 * XL_PAIRS - 1 && has_all)) {
+                planes[i] = *(const uint32_t *)from ^ 0x80808080u;
+                from += plane;
+            }
         const uint32_t low01 = __byte_perm(planes[0], planes[1], 0x5140), high01 = __byte_perm(planes[0], planes[1], 0x7362);
         const uint32_t low23 = __byte_perm(planes[2], planes[3], 0x5140), high23 = __byte_perm(planes[2], planes[3], 0x7362);
         const uint32_t bytes[4] = {__byte_perm(low01, low23, 0x5410), __byte_perm(low01, low23, 0x7632),
@@ -117,45 +121,59 @@ XL_FUNCTION void xl_store_words(uint8_t *to, const xl_encoding words[4], int32_t
         }
 }
 
+/* What a row or a column adds to its results. */
+struct xl_line {
+    int32_t exponent;
 #if XL_CERTIFIED
-/* Requires: 0 <= count < 2**31.
- * Ensures: at least count * 2**shift, where that is below 2**60, else at least 2**60. */
-XL_FUNCTION uint64_t xl_scaled(uint32_t count, int32_t shift) {
-    if (shift <= 0)
-        return shift > -32 ? (count >> -shift) + (count != 0) : (count != 0);
-    return shift < 60 && (uint64_t)count >> (60 - shift) == 0 ? (uint64_t)count << shift : (uint64_t)(count != 0) << 60;
+    int32_t bits;     /* entries are below 2**bits */
+    uint32_t dropped; /* how many of them lost bits */
+#endif
+};
+
+/* Ensures: the line of a row (side 0) or a column (side 1), of which a matrix has `count`. */
+XL_FUNCTION xl_line xl_line_of(const xl_results8 &r, int32_t side, int64_t pair, int64_t number, int64_t count) {
+    const int64_t of_pair = side * r.pairs + pair;
+    const int64_t at = r.starts[of_pair] + number, exponent = (side ? r.column_exponents : r.row_exponents)[at];
+#if XL_CERTIFIED
+    const int32_t bits = (int32_t)((side ? r.column_tops : r.row_tops)[at] - exponent);
+    const int32_t *dropped = side ? r.right_dropped : r.left_dropped;
+    return {(int32_t)exponent, bits, (uint32_t)dropped[r.places[of_pair] * count + number]};
+#else
+    return {(int32_t)exponent};
+#endif
 }
 
-/* Notes a result unless all numbers up to (a 2**right + (b + 1) 2**left) / 2 away from s, of which one is the exact sum,
- * round as s does, where a and b are the entries of its row and its column that lost bits, and left and right their
- * bits: each entry is off by a half at most, and products of what both lost sum up to less than 2**left / 2. */
-XL_FUNCTION void xl_certify(const xl_results8 &r, const xl_magnitude &x, const xl_rounded8 &rounded, int64_t pair,
-                            int64_t row, int64_t column) {
+#if XL_CERTIFIED
+/* Requires: count < 2**31.
+ * Ensures: more than count * 2**shift - 1 where that is below 2**31, else 2**31 or more; 0 for 0. */
+XL_FUNCTION uint64_t xl_scaled(uint32_t count, int32_t shift) {
+    const int32_t within = shift < -31 ? -31 : shift > 31 ? 31 : shift;
+    return (uint64_t)count << 31 >> (31 - within);
+}
+
+/* Requires: a plain result.
+ * Ensures: false unless all numbers up to d = (a 2**right + (b + 1) 2**left) / 2 away from s, of which one is the exact
+ * sum, round as s does, where a and b are the entries of its row and its column that lost bits, and left and right their
+ * bits: each entry is off by a half at most, and products of what both lost sum up to less than 2**left / 2. True if a and
+ * b are 0, or if no value of the format, nor with XL_NEAREST a tie, is within d and 2**-30 units of the last place. */
+XL_FUNCTION bool xl_is_sure(const xl_results8 &r, const xl_magnitude &x, const xl_line &row, const xl_line &column) {
     const xl_format f = {XL_FORMAT};
-    const int64_t row_at = r.starts[pair] + row, column_at = r.starts[r.pairs + pair] + column;
-    const uint32_t a = (uint32_t)r.left_dropped[r.places[pair] * r.rows + row];
-    const uint32_t b = (uint32_t)r.right_dropped[r.places[r.pairs + pair] * r.columns + column];
-    if ((a | b) == 0)
-        return;
-    /* bits below the significand: those of the window, and more where it has few */
-    const int32_t more = f.precision > 32 ? 32 : 0, lowest = x.position - 63 - more, bits = rounded.unit + more;
-    const int32_t left_bits = (int32_t)(r.row_tops[row_at] - r.row_exponents[row_at]);
-    const int32_t right_bits = (int32_t)(r.column_tops[column_at] - r.column_exponents[column_at]);
-    const uint64_t far = xl_scaled(a, right_bits - lowest - 1) + xl_scaled(b + (a != 0 && b != 0), left_bits - lowest - 1) +
-                         1; /* for what lies below those bits */
-    bool sure = bits < 60 && !rounded.zero;
-    if (sure) {
-        const uint64_t unit = (uint64_t)1 << bits, half = unit >> 1;
-        const uint64_t rest = (more ? x.window << 32 | x.rest : x.window) & (unit - 1);
-        sure = rest >= far && rest + far < unit;
-        if (r.roundings[0] == XL_NEAREST || r.roundings[1] == XL_NEAREST)
-            sure = sure && (rest < half ? rest + far < half : rest - half >= far);
-    }
-    if (!sure) {
-        const int64_t number = (int64_t)atomicAdd((uint64_t *)r.doubtful, (uint64_t)1);
-        if (number < r.capacity)
-            r.doubtful[1 + number] = (pair * r.rows + row) * r.columns + column;
-    }
+    const uint32_t a = row.dropped, b = column.dropped;
+    /* 32 bits below the significand, and what is as far off in their units, with 1 for what lies below them */
+    const uint32_t rest = (uint32_t)(x.window << f.precision >> 32) | (f.precision > 32 ? x.rest >> (64 - f.precision) : 0);
+    const int32_t half = x.position - 32 - (int32_t)f.precision + 2;
+    const uint64_t far = xl_scaled(a, column.bits - half) + xl_scaled(b + (a != 0 && b != 0), row.bits - half) + 3;
+    const uint32_t near = (uint32_t)far, tie = (uint32_t)1 << 31;
+    const bool by_ends = rest - near < 0 - 2 * near, by_ties = rest - tie - near < 0 - 2 * near;
+    const bool nearest = r.roundings[0] == XL_NEAREST || r.roundings[1] == XL_NEAREST;
+    return (a | b) == 0 || (far < tie && by_ends && (by_ties || !nearest));
+}
+
+/* Ensures: the result is in the list, if that has room. */
+XL_FUNCTION void xl_note_doubtful(const xl_results8 &r, int64_t pair, int64_t row, int64_t column) {
+    const int64_t number = (int64_t)atomicAdd((uint64_t *)r.doubtful, (uint64_t)1);
+    if (number < r.capacity)
+        r.doubtful[1 + number] = (pair * r.rows + row) * r.columns + column;
 }
 #endif
 
@@ -164,34 +182,44 @@ XL_KERNEL xl_cuda_round8(const __grid_constant__ xl_results8 r, const __grid_con
     const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * 4;
     if (first >= r.columns)
         return;
-    for (int64_t pair = blockIdx.z; pair < r.pairs; pair += gridDim.z)
+    for (int64_t pair = blockIdx.z; pair < r.pairs; pair += gridDim.z) {
+        xl_line columns[4];
+#pragma unroll
+        for (int32_t w = 0; w < 4; ++w)
+            columns[w] = xl_line_of(r, 1, pair, first + w < r.columns ? first + w : first, r.columns);
         for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < r.rows;
              row += (int64_t)gridDim.y * blockDim.y) {
-            const int64_t *columns = r.column_exponents + r.starts[r.pairs + pair] + first;
-            const int64_t exponent = r.row_exponents[r.starts[pair] + row] + r.shift;
+            const xl_line own = xl_line_of(r, 0, pair, row, r.rows);
             uint32_t limbs[4][XL_LIMBS];
-            xl_rounded8 rounded[4];
+            xl_encoding words[2][4];
             xl_integers8(limbs, r.residues + (pair * r.moduli * r.rows + row) * r.stride + first, r.rows * r.stride,
                          (int32_t)r.moduli, table);
 #pragma unroll
             for (int32_t w = 0; w < 4; ++w) {
+                const int32_t exponent = own.exponent + (int32_t)r.shift + columns[w].exponent;
                 const xl_magnitude magnitude = xl_magnitude_of(limbs[w]);
-                rounded[w] =
-                    xl_round_magnitude(magnitude, (int32_t)(exponent + (first + w < r.columns ? columns[w] : 0)));
+                xl_rounded8 rounded = xl_round_plain(magnitude, exponent);
+#pragma unroll
+                for (int32_t i = 0; i < 2; ++i)
+                    words[i][w] = xl_encode_plain(rounded, (int32_t)r.roundings[i]);
+                if (!rounded.plain) {
+                    rounded = xl_round_magnitude(magnitude, exponent);
+#pragma unroll
+                    for (int32_t i = 0; i < 2; ++i)
+                        words[i][w] = xl_encode8(rounded, (int32_t)r.roundings[i]);
+                }
 #if XL_CERTIFIED
-                if (first + w < r.columns)
-                    xl_certify(r, magnitude, rounded[w], pair, row, first + w);
+                const bool sure = rounded.plain ? xl_is_sure(r, magnitude, own, columns[w])
+                                                : (own.dropped | columns[w].dropped) == 0;
+                if (!sure && first + w < r.columns)
+                    xl_note_doubtful(r, pair, row, first + w);
 #endif
             }
 #pragma unroll
             for (int32_t i = 0; i < 2; ++i)
-                if (r.roundings[i] >= 0) {
-                    xl_encoding words[4];
-#pragma unroll
-                    for (int32_t w = 0; w < 4; ++w)
-                        words[w] = xl_encode8(rounded[w], (int32_t)r.roundings[i]);
-                    xl_store_words(r.encodings[i] + ((pair * r.rows + row) * r.columns + first) * format.octets, words,
+                if (r.roundings[i] >= 0)
+                    xl_store_words(r.encodings[i] + ((pair * r.rows + row) * r.columns + first) * format.octets, words[i],
                                    (int32_t)format.octets, r.columns - first);
-                }
         }
+    }
 }

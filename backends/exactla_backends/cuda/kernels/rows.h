@@ -24,11 +24,11 @@ template <class Job> XL_FUNCTION void xl_over_rows(const xl_rows &x, const Job &
     for (int64_t stack = blockIdx.z; stack < x.stacks; stack += gridDim.z)
         for (int64_t begin = blockIdx.y * x.step; begin < x.depth; begin += gridDim.y * x.step) {
             const int64_t end = begin + x.step < x.depth ? begin + x.step : x.depth;
-            const uint8_t *from = x.data + stack * x.strides[0] + row * x.strides[1];
+            const uint8_t *from = x.data + stack * x.strides[0] + row * x.strides[1] + (begin + part) * x.strides[2];
             auto found = xl_start(job, stack, row);
 #pragma unroll 8
-            for (int64_t k = begin + part; k < end; k += parts)
-                xl_add(found, xl_word(from + k * x.strides[2], (int32_t)format.octets));
+            for (int64_t k = begin + part; k < end; k += parts, from += parts * x.strides[2])
+                xl_add(found, xl_word(from, (int32_t)format.octets));
             if (!XL_ROWS_FIRST)
                 xl_join(found);
             if (XL_ROWS_FIRST || threadIdx.x == 0)
