@@ -408,7 +408,6 @@ XL_INLINE void xl_panel_note(const xl_panel &panel, int64_t k, int64_t row, int6
 extern "C" __global__ void __launch_bounds__(XL_PANEL_THREADS)
     xl_wide_panel_divide(const xl_panel *whole, int64_t k, int64_t width) {
     extern __shared__ uint64_t shared[];
-    __shared__ int64_t largest[XL_PANEL_THREADS][2];
     __shared__ uint64_t pivot[XL_PIVOT_LIMBS], divisor_limbs[XL_PIVOT_LIMBS + 1];
     __shared__ xl_divisor divisor;
     __shared__ bool is_lost;
@@ -416,6 +415,7 @@ extern "C" __global__ void __launch_bounds__(XL_PANEL_THREADS)
     const int64_t blocks = gridDim.x - 1;
     if (xl_panel_is_lost(panel, k))
         return;
+    int64_t (*largest)[2] = (int64_t (*)[2])shared; /* until entries are there */
     xl_panel_largest(panel, largest, blocks);
     const int64_t row = largest[0][0], place = largest[0][1];
     if (threadIdx.x == 0) {

@@ -28,6 +28,9 @@ SHARED_BYTES = 32 << 10
 THREADS = 256
 """Of a block."""
 
+LARGEST_BYTES = 16
+"""Of a row and its place, of which threads have one each."""
+
 
 class PanelElimination(Stepwise):
     """See `exactla.backend.Elimination`; known blocks are put as columns and rows."""
@@ -62,7 +65,7 @@ class _Panel:
         width, blocks = self._shares(rows)
         self._told = _Told(self._device, rows, block, steps.count, upper.shape[-1], blocks)
         panel = self._upload(start, stop, lower, upper)
-        shared = self._entry_bytes * max(width, block - 1)
+        shared = max(self._entry_bytes * max(width, block - 1), LARGEST_BYTES * THREADS)
         sums, divide = (
             self._kernels.prepared(f"xl_wide_panel_{name}", (count,), THREADS, (panel, 0, width), shared)
             for name, count in (("sums", blocks), ("divide", blocks + 1))
