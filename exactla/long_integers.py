@@ -106,10 +106,12 @@ class Multiprecision(Protocol):
 
     name: str  # the backend's
     engines: tuple[Engine, ...]  # the preferred one first
-    few_unknowns: int  # times right-hand sides: what `substitute` finds faster than products do
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         """As `Backend.engine_is_exact`."""
+
+    def few_unknowns(self, limbs: int) -> int:
+        """Unknowns, times right-hand sides, that `substitute` finds faster than products do for L of so many limbs."""
 
     # ---- memory ----------------------------------------------------------------------------------------------------
     def scope(self, limbs: Buffer) -> AbstractContextManager[None]:

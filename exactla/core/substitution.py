@@ -55,7 +55,8 @@ class Substitution:
     def solve(self) -> Buffer:
         """The solution, limbs [n, c, l]."""
         if self.rows and self.columns:
-            self._solve(slice(0, self.rows), self.bits, max(1, self.verbs.few_unknowns // self.columns))
+            few = self.verbs.few_unknowns(self.lower.shape[-1])
+            self._solve(slice(0, self.rows), self.bits, max(1, few // self.columns))
         places = np.arange(self.columns * self.rows).reshape(self.columns, self.rows)
         return self.verbs.gather(self.found, places.T)
 

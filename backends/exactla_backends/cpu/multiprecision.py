@@ -24,10 +24,12 @@ class NativeMultiprecision(HostMultiprecision):
 
     name = "cpu"
     engines: tuple[Engine, ...] = (Engine(ENGINE, 31, (DIGITS_LIMIT,)), HostMultiprecision.engines[0])
-    few_unknowns = 4096
 
     def __init__(self, native: Instructions) -> None:
         self._native = native
+
+    def few_unknowns(self, limbs: int) -> int:
+        return 4096
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         if engine.name != ENGINE:

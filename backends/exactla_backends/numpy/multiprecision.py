@@ -34,7 +34,9 @@ class HostMultiprecision:
 
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
-    few_unknowns = 128
+
+    def few_unknowns(self, limbs: int) -> int:
+        return 128
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)

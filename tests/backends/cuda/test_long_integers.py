@@ -135,3 +135,24 @@ def test_a_wrong_limb_is_noticed(ampere, rng, monkeypatch):
     matrix = random_limbs(rng, 6, 6, 260)  # a precision that no other test has a table for
     monkeypatch.setattr(ampere.wide_tables, "_whole", wrong)
     assert factors("cuda", matrix, 260) != factors("numpy", matrix, 260)
+
+
+@pytest.mark.parametrize(("size", "columns", "precision"), [(1, 1, 53), (33, 3, 212), (65, 2, 130)])
+@pytest.mark.parametrize("divisor_bits", [None, 1, 64, 200])
+def test_few_unknowns(ampere, rng, size, columns, precision, divisor_bits):
+    """By a block of threads for a right-hand side; where small divisors make unknowns grow, the host finds them."""
+    lower, right = random_limbs(rng, size, size, precision), random_limbs(rng, size, columns, 2 * precision)
+    divisors = None
+    if divisor_bits is not None:
+        drawn = rng.integers(1, 1 << min(divisor_bits, 30), size, endpoint=True)
+        divisors = [
+            int(x) * int(s) << max(divisor_bits - 31, 0) for x, s in zip(drawn, rng.choice([-1, 1], size), strict=True)
+        ]
+    before = len(ampere.gpu.launches)
+    found = []
+    for backend in ("cuda", "numpy"):
+        verbs = registry.load(backend).multiprecision
+        x = verbs.substitute(verbs.upload(lower), divisors, precision, verbs.upload(right))
+        found.append(from_limbs(verbs.download(x)).tolist())
+    assert found[0] == found[1]
+    assert "xl_wide_triangle" in [x.kernel for x in ampere.gpu.launches[before:]]

@@ -122,3 +122,147 @@ XL_INLINE uint32_t xl_weighted(int64_t sum, const uint64_t *c, uint64_t weight) 
     const uint32_t remainder = xl_long_modulo((uint64_t)(sum + (int64_t)(c[2] << 8)), c);
     return xl_modulo(remainder * (uint32_t)weight, (uint32_t)c[0], (uint32_t)c[1]);
 }
+
+/* A divisor: its magnitude shifted so that the highest bit of its highest limb is 1, and the reciprocal of that limb,
+ * floor((2**128 - 1) / d) - 2**64. */
+struct xl_divisor {
+    uint64_t *limbs;
+    int64_t count, shift;
+    uint64_t reciprocal;
+    bool is_negative;
+};
+
+XL_INLINE uint64_t xl_reciprocal(uint64_t d) {
+    uint64_t remainder = ~d, found = 0;
+    for (int32_t bit = 0; bit < 64; ++bit) {
+        const bool is_over = remainder >> 63 != 0;
+        remainder = remainder << 1 | 1;
+        found <<= 1;
+        if (is_over || remainder >= d) {
+            remainder -= d;
+            found |= 1;
+        }
+    }
+    return found;
+}
+
+/* to = |x| in as many limbs. */
+XL_INLINE void xl_magnitude(const uint64_t *x, int64_t count, uint64_t *to) {
+    const uint64_t sign = xl_limb(x, count, count);
+    uint64_t carry = sign & 1;
+    for (int64_t j = 0; j < count; ++j) {
+        const uint64_t limb = x[j] ^ sign;
+        to[j] = limb + carry;
+        carry = to[j] < carry;
+    }
+}
+
+/* x[0], ..., x[count] *= 2**shift, with x[count] from what leaves the others. Requires: shift < 64. */
+XL_INLINE void xl_shift_up(uint64_t *x, int64_t count, int64_t shift) {
+    for (int64_t j = count; j >= 0; --j) {
+        const uint64_t here = j < count ? x[j] : 0, below = j > 0 ? x[j - 1] : 0;
+        x[j] = shift == 0 ? here : here << shift | below >> (64 - shift);
+    }
+}
+
+/* Requires: x is not 0; there is a limb more at `to`. */
+XL_INLINE xl_divisor xl_divisor_of(const uint64_t *x, int64_t count, uint64_t *to) {
+    xl_divisor found = {to, count, 0, 0, xl_limb(x, count, count) != 0};
+    xl_magnitude(x, count, to);
+    while (to[found.count - 1] == 0)
+        --found.count;
+    found.shift = __clzll((int64_t)to[found.count - 1]);
+    xl_shift_up(to, found.count, found.shift);
+    found.reciprocal = xl_reciprocal(to[found.count - 1]);
+    return found;
+}
+
+/* floor((2**64 high + low) / d) for the highest limb d of a divisor, or 2**64 - 1 where that is less.
+ * Moeller and Granlund, Improved division by invariant integers (2011), algorithm 4. */
+XL_INLINE uint64_t xl_quotient_limb(uint64_t high, uint64_t low, uint64_t d, uint64_t reciprocal) {
+    if (high >= d)
+        return ~0ull;
+    uint64_t fraction = reciprocal * high, quotient = __umul64hi(reciprocal, high);
+    xl_add(fraction, quotient, low);
+    quotient += high + 1;
+    uint64_t remainder = low - quotient * d;
+    if (remainder > fraction) {
+        --quotient;
+        remainder += d;
+    }
+    return remainder >= d ? quotient + 1 : quotient;
+}
+
+/* x -= quotient d for the limbs of x from those of the divisor's lowest on; how much is borrowed from above them. */
+XL_INLINE uint64_t xl_subtract_multiple(uint64_t *x, const xl_divisor &d, uint64_t quotient) {
+    uint64_t above = 0;
+    for (int64_t i = 0; i < d.count; ++i) {
+        uint64_t low = quotient * d.limbs[i], high = __umul64hi(quotient, d.limbs[i]);
+        xl_add(low, high, above);
+        above = high + (x[i] < low);
+        x[i] -= low;
+    }
+    return above;
+}
+
+/* x += d; the carry out of as many limbs. */
+XL_INLINE uint64_t xl_add_divisor(uint64_t *x, const xl_divisor &d) {
+    uint64_t carry = 0;
+    for (int64_t i = 0; i < d.count; ++i) {
+        uint64_t low = x[i], high = 0;
+        xl_add(low, high, d.limbs[i]);
+        xl_add(low, high, carry);
+        x[i] = low;
+        carry = high;
+    }
+    return carry;
+}
+
+/* The remainder of x[0], ..., x[count] in the lowest limbs, and the quotient above them.
+ * Knuth, The art of computer programming 2, 4.3.1, algorithm D. */
+XL_INLINE void xl_divide_limbs(uint64_t *x, int64_t count, const xl_divisor &d) {
+    const uint64_t top = d.limbs[d.count - 1];
+    for (int64_t j = count - d.count; j >= 0; --j) {
+        uint64_t *highest = x + j + d.count;
+        uint64_t quotient = xl_quotient_limb(highest[0], highest[-1], top, d.reciprocal);
+        const uint64_t borrow = xl_subtract_multiple(x + j, d, quotient);
+        bool is_negative = *highest < borrow;
+        *highest -= borrow;
+        while (is_negative) {
+            --quotient;
+            const uint64_t carry = xl_add_divisor(x + j, d);
+            *highest += carry;
+            is_negative = *highest >= carry; /* until it passes 0 */
+        }
+        *highest = quotient;
+    }
+}
+
+/* Whether twice a remainder is more than the divisor, or as much and the quotient odd. */
+XL_INLINE bool xl_rounds_quotient_up(const uint64_t *remainder, const xl_divisor &d, bool is_odd) {
+    if (remainder[d.count - 1] >> 63)
+        return true;
+    for (int64_t i = d.count - 1; i >= 0; --i) {
+        const uint64_t twice = remainder[i] << 1 | (i > 0 ? remainder[i - 1] >> 63 : 0);
+        if (twice != d.limbs[i])
+            return twice > d.limbs[i];
+    }
+    return is_odd;
+}
+
+/* The first `wanted` limbs = RN(x / d) for x of `count` limbs, no fewer than d has, where there is room for one more. */
+XL_INLINE void xl_nearest_quotient(uint64_t *x, int64_t count, const xl_divisor &d, int64_t wanted) {
+    const uint64_t sign = xl_limb(x, count, count) ^ (d.is_negative ? ~0ull : 0);
+    xl_magnitude(x, count, x);
+    xl_shift_up(x, count, d.shift);
+    xl_divide_limbs(x, count, d);
+    const int64_t most = count - d.count + 1;
+    uint64_t carry = xl_rounds_quotient_up(x, d, (x[d.count] & 1) != 0);
+    uint64_t negated = sign & 1;
+    for (int64_t j = 0; j < wanted; ++j) {
+        const uint64_t limb = (j < most ? x[d.count + j] : 0) + carry;
+        carry = limb < carry;
+        x[j] = (limb ^ sign) + negated;
+        negated = x[j] < negated;
+    }
+}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from exactla.backend import Elimination, Engine
-from exactla.core.limbs import OCTETS, Limbs, from_limbs
+from exactla.core.limbs import LIMB, OCTETS, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
 from exactla.core.stepwise import Stepwise
 from exactla.core.triangles import unknowns
@@ -18,13 +18,16 @@ from exactla_backends.cuda.matrix.task import Planes
 from exactla_backends.cuda.multiprecision import limbs
 from exactla_backends.cuda.multiprecision.conversions import Conversions, ResidueSums, workspace_bytes
 from exactla_backends.cuda.multiprecision.elimination import RESIDUE_OCTETS, CudaElimination, elimination_bytes
-from exactla_backends.cuda.multiprecision.limbs import THREADS, WideKernels
+from exactla_backends.cuda.multiprecision.limbs import THREADS, WARP, WideKernels
 from exactla_backends.cuda.multiprecision.panel import FEW_LIMBS, PanelElimination
 from exactla_backends.device.device import HostArray
 from exactla_backends.device.planes import COLUMNS, DEPTH, padded
 
 DIGITS_LIMIT = 65280
 ENGINE = Engine("int8", 31, (DIGITS_LIMIT,))
+TRIANGLE, FEW_ON_HOST = 128, 16
+"""Unknowns that a block of threads finds where they have few limbs, and the host where they have many."""
+
 COMPARED = 1024
 """XL_COMPARED of `entries.cu`."""
 
@@ -34,12 +37,14 @@ class CudaMultiprecision:
 
     name = "cuda"
     engines: tuple[Engine, ...] = (ENGINE,)
-    few_unknowns = 16
 
     def __init__(self, device: CudaDevice, matrix: CudaMatrix, is_exact: Callable[[Engine, int], bool]) -> None:
         self._device, self._matrix, self._is_exact = device, matrix, is_exact
         self._kernels = WideKernels(device)
         self._conversions = Conversions(device, matrix)
+
+    def few_unknowns(self, limbs: int) -> int:
+        return TRIANGLE if limbs <= FEW_LIMBS else FEW_ON_HOST
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return self._is_exact(engine, modulus_limit)
@@ -173,7 +178,31 @@ class CudaMultiprecision:
         return found
 
     def substitute(self, lower: Any, divisors: Sequence[int] | None, precision: int, sums: Any) -> Any:
+        if lower.shape[-1] <= FEW_LIMBS and lower.shape[0] <= TRIANGLE:
+            found = self._triangle(lower, [1 << precision] * lower.shape[0] if divisors is None else divisors, sums)
+            if found is not None:
+                return found
         return self.upload(unknowns(self.download(lower), divisors, precision, self.download(sums)))
+
+    def _triangle(self, lower: Any, divisors: Sequence[int], sums: Any) -> Any:
+        """As `substitute`, or None where unknowns are longer than first ones can be: one host synchronisation."""
+        factors, totals = (limbs.long_integers(self._device, x) for x in (lower, sums))
+        size, columns = totals.rows, totals.columns
+        by = to_limbs(divisors, limbs_needed(divisors))
+        wanted = totals.limbs - (min(abs(d).bit_length() for d in divisors) - 1) // LIMB + 1
+        count = max(totals.limbs, factors.limbs + wanted, by.shape[-1]) + 1
+        found = limbs.new(self._device, (size, columns, wanted))
+        overflow = self._device.allocate(CELL)
+        self._device.clear(overflow)
+        arguments = (
+            *(factors.address, factors.row_stride, factors.entry_stride, factors.limbs),
+            *(self._device.upload(by), by.shape[-1]),
+            *(totals.address, totals.row_stride, totals.entry_stride, totals.limbs, size),
+            *(self._device.allocate(OCTETS * columns * size * (2 * count + 2)), count),
+            *(found.data, wanted, overflow),
+        )
+        self._kernels.grid("triangles", "triangle", (columns,), padded(size, WARP), arguments)
+        return None if any(self._device.download_cells(overflow, 0, 1)) else found
 
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         return elimination_bytes(rows, columns, base) + workspace_bytes(max(rows, columns), base)
