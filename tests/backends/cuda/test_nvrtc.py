@@ -262,16 +262,21 @@ WIDE = [
         for kernel in ("scale", "round_leading", "largest", "copy_rows", "store", "add", "compare", "lengths")
     ),
     ("elimination", "join"),
+    ("triangles", "triangle"),
+    *(("panel", f"panel_{kernel}") for kernel in ("sums", "divide", "rows")),
 ]
+WIDE_MACROS = "-DXL_THREADS=256", "-DXL_PANEL_THREADS=256", "-DXL_PIVOT_LIMBS=16"
 
 
 @pytest.mark.parametrize(("text", "kernel"), WIDE)
 def test_long_integers(cuda, target, text, kernel):
-    source = cuda.kernels.text(text, cuda.limbs.FOLDER), f"xl_wide_{kernel}", ("-DXL_THREADS=256",)
+    source = cuda.kernels.text(text, cuda.limbs.FOLDER), f"xl_wide_{kernel}", WIDE_MACROS
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
     (own,) = (part for part in found.log.split("Compiling entry function") if f"'xl_wide_{kernel}'" in part)
     assert spilled(own) == 0
+    if text == "panel":  # the rest is for what launches ask for
+        assert sum(map(int, re.findall(r"(\d+) bytes smem", own))) <= cuda.driver._STATIC_SHARED
 
 
 SYSTEMS = [
