@@ -196,6 +196,7 @@ Panel = _structure(
     places=Pointer,
     pivots=Pointer,
     value=Pointer,
+    nanoseconds=Pointer,
 )
 
 

@@ -335,6 +335,8 @@ int64_t xl_native_exchange(const xl_instructions *set, const xl_elimination *e, 
 int64_t xl_native_keep_upper(const xl_instructions *set, const xl_elimination *e, int64_t start, int64_t stop,
                              int64_t threads);
 
+enum { XL_PANEL_PARTS = 2 };
+
 /* A block of columns [start, stop) of L and of rows of U, in units of 2**-precision; the sums s_ij are those of
  * exactla/core/lu.py. */
 typedef struct {
@@ -348,6 +350,7 @@ typedef struct {
     int64_t *places;  /* [stop - start] */
     uint64_t *pivots; /* [stop - start][limbs of an entry of U] */
     uint64_t *value;  /* [limbs of a sum] */
+    int64_t *nanoseconds; /* [XL_PANEL_PARTS]: grows by what conversions into residues took, and reconstruction out of them */
 } xl_panel;
 
 /* Requires: column_sums of the block.
