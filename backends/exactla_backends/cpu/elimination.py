@@ -76,7 +76,7 @@ class NativeElimination:
         self.seconds["update"] += perf_counter() - start
 
     def _finish(self, name: str, panel: ctypes.Structure) -> int:
-        """Run a function of a panel, and count its time: that of the threads where it is known, the rest to the panel."""
+        """Run a function of a panel, and count its time: what its threads have not counted is the panel's."""
         nanoseconds = np.zeros(len(PARTS), np.int64)
         panel.nanoseconds = library.pointer(nanoseconds)
         start = perf_counter()
