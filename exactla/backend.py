@@ -61,7 +61,9 @@ class Lifting(Protocol):
     Integers are on the host, int64 or Python integers as objects.
     """
 
-    base: ResidueBase  # the primes that do not divide det A
+    @property
+    def base(self) -> ResidueBase:
+        """The primes that do not divide det A."""
 
     @property
     def determinants(self) -> tuple[int, ...]:
