@@ -9,7 +9,6 @@ from exactla.backend import Lifting, Operand, Pairs, Scanned
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
-from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cuda import driver, elements
 from exactla_backends.cuda.cells import CELL, CellPool
@@ -46,18 +45,7 @@ class CudaBackend(DeviceBackend):
         self._cuda = device
         self._cells = CellPool(device)
         self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
-
-    def direct(
-        self,
-        left: Source,
-        right: Source,
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Encodings] | None:
-        return self._direct.product(left, right, transposed, format, roundings, checks=checks)
+        self.direct, self.settling = self._direct.product, self
 
     def _place(self) -> elements.Place:
         number = self._cuda.number
