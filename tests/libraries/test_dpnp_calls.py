@@ -52,10 +52,26 @@ NUMBERS: dict[str, tuple[Any, ...]] = {
 }
 """Calls whose results are numbers of Python, or are read as such."""
 
-WITHOUT_ARRAYS = set(
-    "BITS_VERSION Enclosure Factorization GeneralSolution Info LU Prepared Rounding backend backends engine gallery "
-    "operand_checks progress set_operand_checks set_workspace_limit threads workspace_limit".split()
-)
+WITHOUT_ARRAYS = {
+    "BITS_VERSION",
+    "Enclosure",
+    "Factorization",
+    "GeneralSolution",
+    "Info",
+    "LU",
+    "Prepared",
+    "Rounding",
+    "backend",
+    "backends",
+    "engine",
+    "gallery",
+    "operand_checks",
+    "progress",
+    "set_operand_checks",
+    "set_workspace_limit",
+    "threads",
+    "workspace_limit",
+}
 CALLS = ARRAYS | NUMBERS
 WITH_TWO = [name for name, (_, *arrays) in CALLS.items() if len(arrays) == 2 and name not in ("digest", "lu_factor")]
 
