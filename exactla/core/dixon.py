@@ -49,8 +49,11 @@ MISSING_BITS = 40
 FIRST_TEST, GROWTH = 2, 2.5
 """Steps before the first search for a solution, and the ratio of the next numbers of steps."""
 
-FEW_TESTS = 128
-"""Sides of systems below which a search costs as much as all lifting: one at the beginning has to do."""
+FEW_TESTS, GROWTH_OF_FEW = 128, 10
+"""Sides of systems below which a search costs as much as many steps, and the largest ratio there.
+
+Ordinary entries are then searched for once at the beginning; longer ones, which take more steps, more often.
+"""
 
 GROWTH_KNOWN = 1.25
 """The same ratio where the denominator is known, so that a search costs little."""
@@ -218,7 +221,7 @@ class _Solution:
         """Numbers of steps after which the solution is looked for."""
         goal, growth = FIRST_TEST, GROWTH if self._inverse.denominator == 1 else GROWTH_KNOWN
         if self._inverse.size < FEW_TESTS:
-            growth = max(growth, self._rough_steps / goal / 2)
+            growth = max(growth, min(GROWTH_OF_FEW, self._rough_steps / goal / 2))
         # Hadamard's bounds, which take longer than a small solution, are asked for at the end
         while goal * growth < self._rough_steps // 8 or goal * growth < self._most_steps:
             yield goal

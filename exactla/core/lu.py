@@ -139,7 +139,7 @@ class _Run:
         factors = OCTETS * size * (columns * self.upper_limbs + 2 * size * self.lower_limbs)
         self.memory_bytes = factors + self.verbs.elimination_bytes(size, columns, base, engine)
         if self.memory is not None and self.memory_bytes > (allowed := self.memory()):
-            raise WorkspaceError(self.memory_bytes, allowed)
+            raise WorkspaceError(self.memory_bytes, allowed, "factors and their residues need")
         matrix = rows_of(self.verbs, self.matrix, self.order) if self.columns else self.matrix
         self.elimination: Elimination = self.verbs.elimination(matrix, self.precision, base, engine)
 

@@ -1,5 +1,7 @@
 """Lifting from the first step to the solution."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from exactla.core.dixon import InverseMatrix, NotFound, find_lifting
 from exactla.core.elimination import echelon
 from exactla.core.expansion import HostExpansion
 from exactla.core.integers import IntegerMatrix
+from exactla.core.numerators import ListedNumbers
 
 
 @pytest.fixture
@@ -95,6 +98,51 @@ def test_right_sides_are_solved_in_groups(rng, monkeypatch):
     with xl.backend("numpy"):
         x = xl.solve(a, b)
     assert (a.astype(object) @ x.numerators == b.astype(object) * np.array(x.denominator, object)).all()
+
+
+def lifted(a, b):
+    """The solution, as numerators and a denominator, and a lifting long enough for it."""
+    inverse = InverseMatrix(IntegerMatrix(a), find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()))
+    numerators, denominator = InverseMatrix(inverse.matrix, inverse.lifting).solve(b)
+    found = dixon._Solution(inverse, b)
+    for _ in found._lift_to(found._most_steps):
+        pass
+    return numerators, denominator, found, inverse.lifting.base.product**found._steps
+
+
+@pytest.mark.parametrize("missing", [1, 6, 97 * 97, 65537])
+def test_witnesses_find_the_factor_that_a_denominator_misses(rng, missing):
+    a, b = rng.integers(-99, 100, (20, 20)), rng.integers(-99, 100, (20, 1))
+    a[3] *= missing
+    b[3] = 1
+    numerators, denominator, found, modulus = lifted(a, b)
+    assert denominator % missing == 0
+    bits = max(int(n).bit_length() for n in numerators.flat)
+    first = numerators.ravel()[: dixon.WITNESSES].tolist()
+    factor, witnesses = found._witnesses(denominator // missing, found._steps, modulus, bits)
+    assert factor == missing // math.gcd(missing, *first)
+    assert [w * missing for w in witnesses] == [n * factor for n in first]
+
+
+def test_without_short_witnesses_there_are_none(rng):
+    """A denominator that misses more than a short factor is left to the whole of the numerators."""
+    a, b = rng.integers(-99, 100, (20, 20)), rng.integers(-99, 100, (20, 1))
+    numerators, denominator, found, modulus = lifted(a, b)
+    assert denominator.bit_length() > 2 * dixon.MISSING_BITS
+    bits = max(int(n).bit_length() for n in numerators.flat)
+    assert found._witnesses(1, found._steps, modulus, bits) == (1, [])
+
+
+def test_wrong_witnesses_certify_nothing(rng):
+    """A negative control: numbers are certain only where the modulus leaves room for all of them, in lowest terms."""
+    a, b = rng.integers(-99, 100, (20, 20)), rng.integers(-99, 100, (20, 1))
+    numerators, denominator, found, modulus = lifted(a, b)
+    numbers = ListedNumbers(numerators.ravel().tolist())
+    witnesses = numerators.ravel().tolist()[:3]
+    assert found._is_simple(numbers, denominator, witnesses, modulus)
+    assert not found._is_simple(numbers, denominator, [modulus // 2 + 1, *witnesses], modulus)
+    assert not found._is_simple(numbers, denominator, witnesses, 2 * max(map(abs, witnesses)))
+    assert not found._is_simple(ListedNumbers([7 * n for n in numbers.integers()]), 7 * denominator, [7], modulus)
 
 
 def test_singular_matrices_have_no_lifting(backend):

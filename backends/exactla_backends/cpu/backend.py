@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -277,7 +277,7 @@ class CpuBackend(HostMemory, HostSystems):
     def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if min(primes.moduli) < LEAST_PRIME or max(primes.moduli) > PRIME_LIMIT:
             return super().lifting(matrix, primes)
-        return NativeLifting(self._native, self._residue_planes, matrix, primes)
+        return NativeLifting(self._native, self._residue_planes(matrix), matrix, primes)
 
     def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
         if matrix.dtype == np.int64:
@@ -287,12 +287,13 @@ class CpuBackend(HostMemory, HostSystems):
     def cramer(self, matrix: Array, right_side: Array, primes: Sequence[int]) -> tuple[Array, Array]:
         return cramer.cramer(self._native, matrix, right_side, primes)
 
-    def _residue_planes(self, matrix: IntegerMatrix, base: ResidueBase) -> OperandPlanes:
-        """Residues of an integer matrix of the host."""
-        short = matrix.entries if matrix.largest.bit_length() <= WIDE_BITS else matrix.entries % base.product
-        source = self.view(read(short, "matrix"), part="real", transpose=False)
+    def _residue_planes(self, matrix: IntegerMatrix) -> Callable[[ResidueBase], OperandPlanes]:
+        """What makes residues of an integer matrix of the host, which is read once where its entries are short."""
+        if matrix.largest.bit_length() > WIDE_BITS:
+            return lambda base: self._residue_planes(IntegerMatrix(matrix.entries % base.product))(base)
+        source = self.view(read(matrix.entries, "matrix"), part="real", transpose=False)
         (scanned,) = self.scan([(source,)])
-        return self.residues(scanned.operands[0], base, self.engines[0])[0]
+        return lambda base: self.residues(scanned.operands[0], base, self.engines[0])[0]
 
     def total(self, counts: Sequence["int | _Count"]) -> int:
         return sum(int(count) for count in counts)

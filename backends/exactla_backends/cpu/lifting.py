@@ -32,7 +32,8 @@ OTHER_MODULI = 8
 INTERRUPTIBLE, BLOCK = 1 << 33, 256
 """Multiplications of inverses in one call, which cannot be interrupted, and what its columns are a multiple of."""
 
-Planes = Callable[[IntegerMatrix, ResidueBase], OperandPlanes]
+Planes = Callable[[ResidueBase], OperandPlanes]
+"""Makes residues of a matrix."""
 
 
 class NativeLifting:
@@ -40,7 +41,7 @@ class NativeLifting:
 
     def __init__(self, native: Instructions, planes: Planes, matrix: IntegerMatrix, primes: ResidueBase) -> None:
         self._native, self._planes, self._matrix = native, planes, matrix
-        residues = planes(matrix, primes)
+        residues = planes(primes)
         inverse = residues.planes[0]
         moduli, size, _ = inverse.shape
         determinants = _invert(native, inverse, primes)
@@ -68,7 +69,7 @@ class NativeLifting:
 
     def _lift(self, residual: Array, steps: int, other: ResidueBase, limbs: int) -> tuple[Array, Array]:
         if other not in self._sides:
-            self._sides = {other: self._planes(self._matrix, other).packed}
+            self._sides = {other: self._planes(other).packed}
         matrix = self._sides[other]
         size, columns = residual.shape
         crt, crt_other = library.crt_table(self.base, 1), library.crt_table(other, 1)
