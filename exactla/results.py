@@ -67,8 +67,13 @@ class Info:
 
     def __str__(self) -> str:
         text = (
-            f"{self.backend}/{self.engine}: {self.bits} bits in {self.moduli} moduli ({self.capacity} bits), "
-            f"{self.passes} block{'s' * (self.passes != 1)}, {self.host_syncs} host syncs, "
+            f"{self.backend}/{self.engine}: {self.bits} bits in {counted(self.moduli, 'modulus', 'moduli')} "
+            f"({self.capacity} bits), {counted(self.passes, 'block')}, {counted(self.host_syncs, 'host sync')}, "
             f"{self.workspace_bytes / 2**20:,.1f} MiB of workspace"
         )
         return text if self.hull is None else f"{text}, hull mask {tuple(self.hull.shape)}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and what it counts, in the singular or in the plural."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
