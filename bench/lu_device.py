@@ -23,7 +23,7 @@ ELIMINATION = (
     *("open_columns", "column", "put_column", "rest_of_row", "put_row"),
     *("exchange", "open_rows", "row", "close"),
 )
-VERBS = ("largest", "divide", "scale", "store", "gather", "most_bits", "product", "download", "upload")
+VERBS = ("largest", "divide", "scale", "store", "gather", "most_bits", "product", "substitute")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

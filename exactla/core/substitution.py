@@ -15,10 +15,11 @@ import numpy as np
 from exactla.backend import Buffer, Multiprecision
 from exactla.core.limbs import LIMB, from_limbs
 from exactla.core.long_buffers import diagonal, rows_of, with_limbs
-from exactla.core.planning import arithmetic, sum_bits
+from exactla.core.planning import Arithmetic, arithmetic, sum_bits
+from exactla.errors import EngineLimitError
 
-BITS_STEP = 64
-"""Moduli are for a multiple of so many bits, so that many products share tables."""
+LEADING_BITS = 4
+"""Moduli are for a number of bits with zeros behind so many leading ones, so that many products share tables."""
 
 
 class Substitution:
@@ -78,12 +79,18 @@ class Substitution:
         verbs = self.verbs
         factors, values = self.lower[rows, known], self.found[:, known]
         product_bits = sum_bits(verbs.most_bits(factors), verbs.most_bits(values), known.stop - known.start)
-        plan = arithmetic(verbs, -(-product_bits // BITS_STEP) * BITS_STEP, self.engine)
+        plan = self._arithmetic(product_bits)
         product = verbs.product(factors, values, (product_bits + 1) // LIMB + 1, plan.base, plan.engine)
         bits = max(bits, product_bits) + 1
         self.sums = with_limbs(verbs, self.sums, max(bits // LIMB + 1, self.sums.shape[-1]))
         verbs.store(self.sums[rows], verbs.subtract(self.sums[rows], product, self.sums.shape[-1]))
         return bits
+
+    def _arithmetic(self, bits: int) -> Arithmetic:
+        try:
+            return arithmetic(self.verbs, _shared_bits(bits), self.engine)
+        except EngineLimitError:
+            return arithmetic(self.verbs, bits, self.engine)
 
     def _solve_row(self, row: int, bits: int) -> None:
         if self.divisors is None:
@@ -107,6 +114,12 @@ class Substitution:
 
     def _make_room(self, count: int) -> None:
         self.found = with_limbs(self.verbs, self.found, max(count, self.found.shape[-1]))
+
+
+def _shared_bits(bits: int) -> int:
+    """A number not below that few numbers share: at most an eighth larger."""
+    dropped = max(bits.bit_length() - LEADING_BITS, 0)
+    return -(-bits >> dropped) << dropped
 
 
 def solve(

@@ -11,10 +11,9 @@ from exactla.core.nearest import nearest_quotient, nearest_scaled
 
 def unknowns(lower: Limbs, divisors: Sequence[int] | None, precision: int, sums: Limbs) -> Limbs:
     """Limbs [n, c, m]: see `exactla.backend.Multiprecision.substitute`."""
-    factors = _integers(lower)
     found: list[list[int]] = []
     for i, totals in enumerate(_integers(sums)):
-        for factor, values in zip(factors[i], found, strict=False):
+        for factor, values in zip(_integers(lower[None, i, :i])[0], found, strict=True):
             totals[:] = [s - factor * x for s, x in zip(totals, values, strict=True)]
         if divisors is None:
             found.append([int(nearest_scaled(s, -precision)) for s in totals])

@@ -10,7 +10,6 @@ from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
-from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cuda import driver, elements
 from exactla_backends.cuda.cells import CELL, CellPool
@@ -49,22 +48,11 @@ class CudaBackend(DeviceBackend):
         self._cells = CellPool(device)
         self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
         self._multiprecision = CudaMultiprecision(device, matrix, self.engine_is_exact)
+        self.direct, self.settling = self._direct.product, self
 
     @property
     def multiprecision(self) -> Multiprecision:
         return self._multiprecision
-
-    def direct(
-        self,
-        left: Source,
-        right: Source,
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Encodings] | None:
-        return self._direct.product(left, right, transposed, format, roundings, checks=checks)
 
     def _place(self) -> elements.Place:
         number = self._cuda.number

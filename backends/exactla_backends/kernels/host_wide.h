@@ -102,4 +102,12 @@ void XL_ENTRY(wide_carry)(const int32_t *sums, int64_t row, int64_t limbs, const
     }
 }
 
+void XL_ENTRY(wide_digit_products)(uint64_t *sums, const uint64_t *left, int64_t left_count, const uint64_t *right,
+                                   int64_t right_count) {
+    /* whole vectors */
+    const int64_t count = (right_count + XL_WIDE_DIGIT_ROWS - 1 + XL_WORD_LANES - 1) / XL_WORD_LANES * XL_WORD_LANES;
+    for (int64_t i = 0; i < left_count; i += XL_WIDE_DIGIT_ROWS)
+        xl_add_rows(sums + i, left + i, right, count);
+}
+
 #endif

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat
-from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.host_memory import HostMemory
 from exactla_backends.numpy import direct, engines, interval, rounding, special
@@ -31,6 +30,9 @@ class NumpyBackend(HostMemory, HostSystems):
     engines: tuple[Engine, ...] = engines.ENGINES
     leading_bits = 172
 
+    def __init__(self) -> None:
+        self.direct = direct.product
+
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         moduli = len(base.moduli)
         size = np.dtype(engines.DTYPES[engine.name]).itemsize
@@ -45,21 +47,10 @@ class NumpyBackend(HostMemory, HostSystems):
         made = 8 * (pieces + 4) * limbs * operands if pieces > 2 else 0
         excess = 56 * moduli * results if pieces > 2 else 0  # seven copies of planes while a hull is made
         team = 1 if operands + results <= CHUNK else threads()
-        planes = results * (4 * moduli * (groups + 2) + 16 * team + 32)
-        scratch = team * min(CHUNK, operands + results) * 8 * (4 * moduli + 6 * limbs + 32)
+        planes = results * (4 * moduli * (groups + 2) + 16 * min(team, moduli) + 32)
+        # entries that threads work on at a time: pieces of one operand after the other, then of the results
+        scratch = min(team * CHUNK, operands + results) * 8 * (4 * moduli + 6 * limbs + 32)
         return converted + made + excess + planes + scratch
-
-    def direct(
-        self,
-        left: Source,
-        right: Source,
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Array] | None:
-        return direct.product(left, right, transposed, format, roundings)
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)
@@ -97,13 +88,17 @@ class NumpyBackend(HostMemory, HostSystems):
         return engines.combine(terms, base)
 
     def integers(self, planes: Array, base: ResidueBase) -> Array:
-        found = np.empty(planes.shape[1:], np.int64)
-        for piece in chunks(found.shape):
-            part = planes[(slice(None), *piece)]
-            values = mp.to_integers(rns.to_limbs(part.reshape(len(part), -1), base)).reshape(part.shape[1:])
-            if values.dtype != found.dtype and found.dtype != np.dtype(object):
-                found = found.astype(object)
-            found[piece] = values
+        pieces = list(chunks(planes.shape[1:]))
+        values: list[Array] = [np.empty(0, np.int64)] * len(pieces)
+
+        def convert(number: int) -> None:
+            part = planes[(slice(None), *pieces[number])]
+            values[number] = mp.to_integers(rns.to_limbs(part.reshape(len(part), -1), base)).reshape(part.shape[1:])
+
+        for_each(convert, range(len(pieces)))
+        found = np.empty(planes.shape[1:], np.result_type(np.int64, *(x.dtype for x in values)))
+        for piece, part in zip(pieces, values, strict=True):
+            found[piece] = part
         return found
 
     def round(

@@ -1,4 +1,4 @@
-"""The reference `StepwiseElimination`: residues of L by rows and of U by columns, as the sides of exact products."""
+"""The reference `StepwiseElimination`: residues of L by rows, of U by columns, the two sides of exact products."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -9,6 +9,7 @@ import pytest
 from exactla import registry
 from exactla.core import lu
 from exactla.core.limbs import from_limbs, limbs_needed, to_limbs
+from exactla.core.moduli import residue_base
 
 
 def random_limbs(rng, size, columns, precision):
@@ -49,15 +50,42 @@ def test_moduli_are_added_where_factors_grow(emulated, monkeypatch):
     assert len(octets) > 2 * -(-size // 4)
 
 
+@pytest.mark.parametrize(("bits", "limbs"), [(30, 1), (212, 5), (3000, 40), (3000, 60)])
+def test_tables(emulated, bits, limbs):
+    """Against Python's integers."""
+    device = registry.load("cuda").multiprecision._device
+    tables = emulated.wide_tables.Tables(device)
+    base = residue_base(65280, bits)
+    count, octets = 2 * len(base.moduli), 8 * limbs
+    powers = tables.powers(base, 64 * limbs)
+    digits = host(device, powers)
+    for p, m in enumerate(base.moduli):
+        expected = [(pow(256, j, m) + m // 2) % m - m // 2 for j in range(64 * limbs)]
+        assert (256 * digits[2 * p] + digits[2 * p + 1]).tolist() == expected
+    assert not digits[count:].any()
+    found = host(device, tables.recovery(base, limbs).cofactors)[:octets]
+    for p, cofactor in enumerate(base.cofactors):
+        for column, value in ((2 * p, cofactor), (2 * p + 1, 256 * cofactor)):
+            total = sum(int(x) << 8 * o for o, x in enumerate(found[:, column]))
+            assert (total - value) % (1 << 8 * octets) == 0
+    assert not found[:, count:].any()
+
+
+def host(device, table):
+    """The octets of a table, as wide integers."""
+    return device.download(table.memory, np.dtype(np.int8), (table.rows, table.depth)).astype(np.int64)
+
+
 def test_a_wrong_table_is_noticed(ampere, rng, monkeypatch):
     """The negative control: one octet of the cofactors is off by one."""
-    right = ampere.wide_tables.cofactors
+    kind = ampere.wide_tables.Tables
+    right = kind._cofactors
 
-    def wrong(base, limbs):
-        table = right(base, limbs)
-        table[20, 1] ^= 1  # above what rounding drops
+    def wrong(self, base, octets):
+        table = right(self, base, octets)
+        (table.memory + 20 * table.depth + 1).memset_async(1, 1)  # above what rounding drops
         return table
 
     matrix = random_limbs(rng, 6, 6, 131)
-    monkeypatch.setattr(ampere.wide_tables, "cofactors", wrong)
+    monkeypatch.setattr(kind, "_cofactors", wrong)
     assert factors("cuda", matrix, 131) != factors("numpy", matrix, 131)

@@ -1,23 +1,42 @@
-/* Triangular systems of long integers with few right-hand sides: sums of products limb by limb, without residues; see
+/* Triangular systems of long integers with few right-hand sides: sums of products digit by digit, without residues; see
  * native.h. */
 #include "limbs.h"
 #include "quotients.h"
 #include "sharing.h"
 
-enum { ROWS = 16 /* of a block, which threads share until its own unknowns are wanted */ };
+enum {
+    ROWS = 16, /* of a block, which threads share until its own unknowns are wanted */
+    BITS = XL_WIDE_DIGIT_BITS,
+    BEFORE = 8, AFTER = 16,                 /* zeros around the digits of a factor */
+    TERMS = (1 << (64 - 2 * BITS)) - 1      /* products of digits that a sum holds beside one digit */
+};
 
-/* Signs and magnitudes of the unknowns, and what is known of the sums of a block, in two accumulators each: products that are
- * subtracted, and products that are added. */
+/* Digits of a magnitude, between zeros. */
 typedef struct {
+    uint64_t *at;
+    int64_t count;
+    uint64_t sign;
+} factor;
+
+/* Sums of products of digits, each of so many. */
+typedef struct {
+    uint64_t *digits;
+    int64_t terms;
+} accumulator;
+
+typedef struct {
+    const xl_instructions *set;
     const xl_long_integers *lower, *divisors, *sums, *found;
     int64_t precision;
-    int64_t first, rows; /* of the block */
-    int64_t room;        /* limbs of an accumulator */
-    uint64_t *magnitudes, *signs, *accumulators;
-    uint64_t *total, *work;
-    uint64_t *factors; /* of each thread, the magnitude of an entry of L */
-    int64_t short_of; /* whether an unknown is too long */
-    void *whole;
+    int64_t first, rows;          /* of the block */
+    int64_t limbs, digits;        /* of a sum */
+    int64_t left_room, right_room; /* digits of a factor, with zeros */
+    factor *unknowns;             /* [n][c] */
+    accumulator *accumulators;    /* [ROWS][c][2]: what is subtracted, and what is added */
+    uint64_t *total, *more, *work; /* a sum each, and what quotients are made in */
+    uint64_t *left;               /* of each thread: the digits of an entry of L, and its limbs */
+    int64_t too_long;             /* whether an unknown is */
+    void *whole, *records;
 } substitution;
 
 static uint64_t *entry(const xl_long_integers *x, int64_t row, int64_t column) {
@@ -28,82 +47,98 @@ static int64_t columns_of(const substitution *s) {
     return s->sums->columns;
 }
 
-static uint64_t *accumulators_of(const substitution *s, int64_t row, int64_t column) {
-    return s->accumulators + 2 * ((row - s->first) * columns_of(s) + column) * s->room;
+static accumulator *accumulators_of(const substitution *s, int64_t row, int64_t column) {
+    return s->accumulators + 2 * ((row - s->first) * columns_of(s) + column);
 }
 
-static int64_t significant(const uint64_t *x, int64_t count) {
-    while (count > 0 && x[count - 1] == 0)
-        --count;
-    return count;
+static int64_t digits_of(int64_t limbs) {
+    return divide_up(64 * limbs, BITS);
 }
 
-/* Ensures: x[0 .. count) += factor * y; returns the carry. */
-static uint64_t add_multiple(uint64_t *x, const uint64_t *y, int64_t count, uint64_t factor) {
-    uint64_t carry = 0;
-    for (int64_t j = 0; j < count; ++j) {
-#ifdef __SIZEOF_INT128__
-        const unsigned __int128 sum = (unsigned __int128)factor * y[j] + x[j] + carry;
-        x[j] = (uint64_t)sum;
-        carry = (uint64_t)(sum >> 64);
-#else
-        const uint64_t low = factor & UINT32_MAX, high = factor >> 32, y0 = y[j] & UINT32_MAX, y1 = y[j] >> 32;
-        const uint64_t first = low * y0 + (x[j] & UINT32_MAX), second = high * y0 + (first >> 32);
-        const uint64_t middle = low * y1 + (second & UINT32_MAX);
-        const uint64_t third = high * y1 + (second >> 32) + (middle >> 32);
-        const uint64_t sum = (middle << 32 | (first & UINT32_MAX)), more = (x[j] >> 32) << 32;
-        const uint64_t once = sum + more, twice = once + carry;
-        carry = third + (once < sum) + (twice < once);
-        x[j] = twice;
-#endif
+/* Digits of a magnitude, none of them 0 at the top; returns how many. */
+static int64_t to_digits(const uint64_t *limbs, int64_t count, uint64_t *digits) {
+    int64_t found = 0;
+    for (int64_t i = 0; i < digits_of(count); ++i) {
+        const int64_t bit = BITS * i, limb = bit / 64, part = bit % 64;
+        const uint64_t high = part > 64 - BITS && limb + 1 < count ? limbs[limb + 1] << (64 - part) : 0;
+        digits[i] = (limbs[limb] >> part | high) & ((1 << BITS) - 1);
+        if (digits[i])
+            found = i + 1;
     }
-    return carry;
+    return found;
 }
 
-static void add_product(uint64_t *to, const uint64_t *x, int64_t x_count, const uint64_t *y, int64_t y_count) {
-    for (int64_t i = 0; i < x_count; ++i) {
-        uint64_t carry = add_multiple(to + i, y, y_count, x[i]);
-        for (int64_t j = i + y_count; carry; ++j) {
-            to[j] += carry;
-            carry = to[j] < carry;
-        }
+/* Every sum but the last becomes a digit. */
+static void carry(const substitution *s, accumulator *a) {
+    uint64_t rest = 0;
+    for (int64_t i = 0; i < s->digits; ++i) {
+        rest += a->digits[i];
+        a->digits[i] = rest & ((1 << BITS) - 1);
+        rest >>= BITS;
+    }
+    a->terms = 0;
+}
+
+static void to_limbs(const substitution *s, accumulator *a, uint64_t *limbs) {
+    carry(s, a);
+    memset(limbs, 0, (size_t)(8 * s->limbs));
+    for (int64_t i = 0; i < s->digits; ++i) {
+        const int64_t bit = BITS * i, limb = bit / 64, part = bit % 64;
+        if (limb < s->limbs)
+            limbs[limb] |= a->digits[i] << part;
+        if (part > 64 - BITS && limb + 1 < s->limbs)
+            limbs[limb + 1] |= a->digits[i] >> (64 - part);
+    }
+}
+
+static void add_product(const substitution *s, accumulator *to, const factor *left, const factor *right) {
+    for (int64_t i = 0, rows; i < left->count; i += rows) {
+        rows = minimum(left->count - i, TERMS / XL_WIDE_DIGIT_ROWS * XL_WIDE_DIGIT_ROWS);
+        if (to->terms + rows > TERMS)
+            carry(s, to);
+        to->terms += rows;
+        s->set->elements->wide_digit_products(to->digits + i, left->at + i, round_up(rows, XL_WIDE_DIGIT_ROWS), right->at,
+                                              right->count);
     }
 }
 
 /* Adds L_ik x_k for k in [begin, end) to the accumulators of a row. */
-static void add_known(const substitution *s, int64_t row, int64_t begin, int64_t end, uint64_t *magnitude) {
+static void add_known(const substitution *s, int64_t row, int64_t begin, int64_t end) {
+    factor left = {s->left + xl_thread() * (s->left_room + s->lower->count), 0, 0};
+    uint64_t *magnitude = left.at + s->left_room;
     for (int64_t k = begin; k < end; ++k) {
-        const uint64_t sign = magnitude_of(entry(s->lower, row, k), s->lower->count, magnitude);
-        const int64_t count = significant(magnitude, s->lower->count);
+        left.sign = magnitude_of(entry(s->lower, row, k), s->lower->count, magnitude);
+        left.count = to_digits(magnitude, s->lower->count, left.at);
         for (int64_t c = 0; c < columns_of(s); ++c) {
-            const int64_t at = k * columns_of(s) + c;
-            const uint64_t *x = s->magnitudes + at * s->found->count;
-            uint64_t *to = accumulators_of(s, row, c) + (sign == s->signs[at] ? 0 : s->room);
-            add_product(to, magnitude, count, x, significant(x, s->found->count));
+            const factor *x = s->unknowns + k * columns_of(s) + c;
+            add_product(s, accumulators_of(s, row, c) + (left.sign != x->sign), &left, x);
         }
     }
 }
 
 static void round_unknown(substitution *s, int64_t row, int64_t column) {
-    const int64_t at = row * columns_of(s) + column, count = s->found->count;
-    const uint64_t *minus = accumulators_of(s, row, column), *plus = minus + s->room;
-    uint64_t *found = entry(s->found, row, column), *magnitude = s->magnitudes + at * count;
-    subtract_from(entry(s->sums, row, column), s->sums->count, 0, minus, s->total, s->room);
-    add_limbs(s->total, plus, s->room);
+    const int64_t count = s->found->count;
+    accumulator *a = accumulators_of(s, row, column);
+    factor *x = s->unknowns + row * columns_of(s) + column;
+    uint64_t *found = s->total;
+    to_limbs(s, &a[0], s->more);
+    subtract_from(entry(s->sums, row, column), s->sums->count, 0, s->more, s->total, s->limbs);
+    to_limbs(s, &a[1], s->more);
+    add_limbs(s->total, s->more, s->limbs);
     if (s->divisors)
-        xl_nearest_quotient(s->total, s->room, entry(s->divisors, 0, row), s->divisors->count, s->total, s->room, s->work);
+        xl_nearest_quotient(s->total, s->limbs, entry(s->divisors, 0, row), s->divisors->count, found, s->limbs, s->work);
     else
-        round_limbs(s->total, s->room, -s->precision, s->work, s->room);
-    memcpy(found, s->divisors ? s->total : s->work, (size_t)(8 * count));
-    if (length_of(s->divisors ? s->total : s->work, s->room) > 64 * count - 1)
-        s->short_of = 1;
-    s->signs[at] = magnitude_of(found, count, magnitude);
+        round_limbs(s->total, s->limbs, -s->precision, found = s->more, s->limbs);
+    s->too_long |= length_of(found, s->limbs) > 64 * count - 1;
+    memcpy(entry(s->found, row, column), found, (size_t)(8 * count));
+    x->sign = magnitude_of(found, s->limbs, s->work);
+    x->count = to_digits(s->work, count, x->at);
 }
 
 /* The unknowns of a block, from those before it and from each other. */
-static void finish_block(substitution *s, uint64_t *magnitude) {
-    for (int64_t row = s->first; row < s->first + s->rows && !s->short_of; ++row) {
-        add_known(s, row, s->first, row, magnitude);
+static void finish_block(substitution *s) {
+    for (int64_t row = s->first; row < s->first + s->rows && !s->too_long; ++row) {
+        add_known(s, row, s->first, row);
         for (int64_t c = 0; c < columns_of(s); ++c)
             round_unknown(s, row, c);
     }
@@ -112,53 +147,70 @@ static void finish_block(substitution *s, uint64_t *magnitude) {
 static void open_block(substitution *s, int64_t first) {
     s->first = first;
     s->rows = minimum(ROWS, s->sums->rows - first);
-    memset(s->accumulators, 0, (size_t)(16 * s->rows * columns_of(s) * s->room));
+    for (int64_t i = 0; i < 2 * s->rows * columns_of(s); ++i) {
+        memset(s->accumulators[i].digits, 0, (size_t)(8 * s->digits));
+        s->accumulators[i].terms = 0;
+    }
 }
 
 /* What the threads of a team do together. */
-static void find_unknowns(substitution *s, uint64_t *magnitude) {
+static void find_unknowns(substitution *s) {
     for (int64_t first = 0; first < s->sums->rows; first += ROWS) {
 #pragma omp single
         open_block(s, first);
 #pragma omp for schedule(dynamic)
         for (int64_t row = 0; row < s->rows; ++row)
-            add_known(s, first + row, 0, first, magnitude);
+            add_known(s, first + row, 0, first);
 #pragma omp single
-        finish_block(s, magnitude);
-        if (s->short_of)
+        finish_block(s);
+        if (s->too_long)
             return;
     }
 }
 
 static int substitution_new(substitution *s, int64_t team) {
-    const int64_t unknowns = s->sums->rows * s->sums->columns, divisor = s->divisors ? s->divisors->count : 0;
+    const int64_t unknowns = s->sums->rows * s->sums->columns, accumulators = 2 * ROWS * s->sums->columns;
+    const int64_t lower = s->lower->count, found = s->found->count;
     int64_t work;
-    s->room = maximum(s->lower->count + s->found->count, s->sums->count) + 1;
-    work = maximum(s->room, xl_quotient_room(s->room, divisor));
-    s->whole = malloc((size_t)(8 * (unknowns * (s->found->count + 1) + 2 * ROWS * s->sums->columns * s->room + s->room +
-                                    work + team * s->lower->count)));
-    if (!s->whole)
+    uint64_t *at;
+    s->left_room = digits_of(lower) + AFTER;
+    s->right_room = BEFORE + digits_of(found) + AFTER;
+    s->limbs = maximum(lower + found, s->sums->count) + 1;
+    s->digits = maximum(digits_of(s->limbs), digits_of(lower) + digits_of(found)) + AFTER;
+    work = maximum(s->limbs, xl_quotient_room(s->limbs, s->divisors ? s->divisors->count : 0));
+    s->whole = calloc((size_t)(unknowns * s->right_room + accumulators * s->digits + 2 * s->limbs + work +
+                               team * (s->left_room + lower)),
+                      sizeof(uint64_t));
+    s->records = malloc((size_t)unknowns * sizeof(factor) + (size_t)accumulators * sizeof(accumulator));
+    if (!s->whole || !s->records)
         return 0;
-    s->magnitudes = s->whole;
-    s->signs = s->magnitudes + unknowns * s->found->count;
-    s->accumulators = s->signs + unknowns;
-    s->total = s->accumulators + 2 * ROWS * s->sums->columns * s->room;
-    s->work = s->total + s->room;
-    s->factors = s->work + work;
+    at = s->whole;
+    s->unknowns = s->records;
+    s->accumulators = (accumulator *)(void *)(s->unknowns + unknowns);
+    for (int64_t i = 0; i < unknowns; ++i, at += s->right_room)
+        s->unknowns[i].at = at + BEFORE;
+    for (int64_t i = 0; i < accumulators; ++i, at += s->digits)
+        s->accumulators[i].digits = at;
+    s->total = at;
+    s->more = s->total + s->limbs;
+    s->work = s->more + s->limbs;
+    s->left = s->work + work;
     return 1;
 }
 
 int64_t xl_native_substitute(const xl_instructions *set, const xl_long_integers *lower,
                              const xl_long_integers *divisors, int64_t precision, const xl_long_integers *sums,
                              const xl_long_integers *found, int64_t threads) {
-    substitution s = {.lower = lower, .divisors = divisors, .sums = sums, .found = found, .precision = precision};
+    substitution s = {
+        .set = set, .lower = lower, .divisors = divisors, .sums = sums, .found = found, .precision = precision};
     const int64_t work = sums->rows * sums->rows / 2 * sums->columns * lower->count * found->count / 8;
     const int team = xl_team(threads, work, ROWS);
-    (void)set;
-    if (!substitution_new(&s, team))
-        return XL_OUT_OF_MEMORY;
+    const int ready = substitution_new(&s, team);
+    if (ready) {
 #pragma omp parallel num_threads(team) if (team > 1)
-    find_unknowns(&s, s.factors + xl_thread() * lower->count);
+        find_unknowns(&s);
+    }
     free(s.whole);
-    return s.short_of;
+    free(s.records);
+    return ready ? s.too_long : XL_OUT_OF_MEMORY;
 }

@@ -65,3 +65,22 @@ XL_INLINE uint32_t xl_carry_in(xl_carries &shared, bool generates, bool propagat
     carry = out;
     return (uint32_t)((once + either + in) ^ once ^ either) >> lane & 1;
 }
+
+/* Constants have XL_CONSTANTS words for each modulus: m, floor(2**32 / m), a multiple of m from 2**30 on, a weight for
+ * sums and one for their negatives, floor(2**40 / m), floor(2**64 / m). */
+#define XL_CONSTANTS 7
+
+/* Requires: x < 2**32.
+ * Ensures: x modulo m. */
+XL_INLINE uint32_t xl_modulo(uint32_t x, uint32_t m, uint32_t reciprocal) {
+    const uint32_t remainder = x - __umulhi(x, reciprocal) * m;
+    return remainder >= m ? remainder - m : remainder;
+}
+
+XL_INLINE int32_t xl_centred(uint32_t remainder, uint32_t m) {
+    return remainder >= (m + 1) >> 1 ? (int32_t)remainder - (int32_t)m : (int32_t)remainder;
+}
+
+XL_INLINE int32_t xl_high_digit(int32_t residue) {
+    return (residue + 128) >> 8;
+}

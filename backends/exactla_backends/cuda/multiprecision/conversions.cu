@@ -1,11 +1,7 @@
 /* Integers of many limbs to residues modulo many numbers and back. Both ways go through a product of octets with a table,
  * which a library makes: signed octets of integers times those of powers of 256, and digits of residues times octets of
  * M / m. `common.cuh` stands before this text.
- *
- * Constants have XL_CONSTANTS words for each modulus: m, floor(2**32 / m), a multiple of m from 2**30 on, a weight for
- * sums and one for their negatives, floor(2**40 / m), floor(2**64 / m).
  */
-#define XL_CONSTANTS 7
 #define XL_FRACTION_BITS 40
 #define XL_TILE 32
 #define XL_TILE_ROWS 8
@@ -35,17 +31,6 @@ extern "C" __global__ void __launch_bounds__(XL_THREADS)
     }
 }
 
-/* Requires: x < 2**32.
- * Ensures: x modulo m. */
-XL_INLINE uint32_t xl_modulo(uint32_t x, uint32_t m, uint32_t reciprocal) {
-    const uint32_t remainder = x - __umulhi(x, reciprocal) * m;
-    return remainder >= m ? remainder - m : remainder;
-}
-
-XL_INLINE int32_t xl_centred(uint32_t remainder, uint32_t m) {
-    return remainder >= (m + 1) >> 1 ? (int32_t)remainder - (int32_t)m : (int32_t)remainder;
-}
-
 /* The residue of an entry from its sums with digits of powers, |sum| < 2**30. */
 XL_INLINE int32_t xl_residue(const int32_t *sums, int64_t stride, int64_t modulus, int64_t entry,
                              const uint64_t *constants) {
@@ -62,10 +47,6 @@ extern "C" __global__ void xl_wide_residues(const int32_t *sums, int64_t stride,
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, p = blockIdx.y;
     if (i < entries)
         to[p * plane + i] = (int16_t)xl_residue(sums, stride, p, i, constants);
-}
-
-XL_INLINE int32_t xl_high_digit(int32_t residue) {
-    return (residue + 128) >> 8;
 }
 
 /* Digits of residues of the entries from the `first` on of a matrix with so many columns: planes 2 p and 2 p + 1. */

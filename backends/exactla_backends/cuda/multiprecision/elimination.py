@@ -1,4 +1,4 @@
-"""Triangular factors in residues on a device: see `exactla.backend.Elimination`; `elimination.cu` has the kernels.
+"""Triangular factors in residues: see `exactla.backend.StepwiseElimination`; `elimination.cu` has the kernels.
 
 An open block is kept apart, as columns of L and rows of U in residues, so that entries of what is found next lie side
 by side. When the block ends it joins the digits of L by rows and of U by columns, which are the two sides of the
@@ -39,7 +39,7 @@ def elimination_bytes(rows: int, columns: int, base: ResidueBase) -> int:
 
 
 class CudaElimination:
-    """Each method has its postcondition in `exactla.backend.Elimination`."""
+    """Each method has its postcondition in `exactla.backend.StepwiseElimination`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Tables that take integers of many limbs to residues and back, as they lie on a device; `conversions.cu` reads them.
+"""Tables that take integers of many limbs to residues and back: `tables.cu` makes them, `conversions.cu` reads them.
 
 Numbers below 2**16 are two signed octets and long ones many, balanced: octet j is byte j of x + 128 (1 + 256 + ...),
 minus 128.
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from exactla.core.limbs import LIMB, OCTETS
 from exactla.core.moduli import ResidueBase
-from exactla_backends.device.device import Device, Memory
+from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.multiprecision.limbs import THREADS, WARP, WideKernels
+from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import padded
 
 STEP = 64
@@ -63,38 +65,23 @@ def words(value: int, limbs: int) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=32)
 def constants(base: ResidueBase) -> NDArray[np.uint64]:
-    """The constants of each modulus that `conversions.cu` lists."""
-    rows = [
-        (m, (1 << 32) // m, -(-(1 << BIAS_BITS) // m) * m, w, -w % m, (1 << FRACTION_BITS) // m, (1 << 64) // m)
-        for m, w in zip(base.moduli, base.weights, strict=True)
-    ]
-    found = np.array(rows, np.uint64)
+    """The constants of each modulus that `common.cuh` lists."""
+    m, weights = np.array(base.moduli, np.uint64), np.array(base.weights, np.uint64)
+    fraction, half, bias = (np.uint64(1 << bits) for bits in (FRACTION_BITS, 32, BIAS_BITS))
+    whole = np.uint64((1 << 64) - 1) // m + (m & (m - 1) == 0)  # floor(2**64 / m)
+    found = np.stack(
+        [
+            m,
+            half // m,
+            (bias + m - 1) // m * m,
+            weights,
+            (m - weights) % m,
+            fraction // m,
+            whole,
+        ],
+        1,
+    )
     found.setflags(write=False)
-    return found
-
-
-def powers(base: ResidueBase, octets: int) -> NDArray[np.int8]:
-    """Digits of 256**j modulo each modulus, j < octets: row 2 p has high and row 2 p + 1 low ones; rows are padded."""
-    moduli = np.array(base.moduli, np.int64)
-    found = np.empty((len(moduli), octets), np.int64)
-    found[:, 0] = 1
-    for j in range(1, octets):
-        found[:, j] = found[:, j - 1] * 256 % moduli
-    found = np.where(2 * found >= moduli[:, None], found - moduli[:, None], found)
-    high = (found + 128) >> 8
-    table = np.zeros((padded(2 * len(moduli), SIDE), octets), np.int8)
-    table[: 2 * len(moduli) : 2] = high
-    table[1 : 2 * len(moduli) : 2] = found - 256 * high
-    return table
-
-
-def cofactors(base: ResidueBase, limbs: int) -> NDArray[np.int8]:
-    """Row o has octet o of M / m_p in column 2 p and of 256 M / m_p in column 2 p + 1; both sides are padded."""
-    octets = OCTETS * limbs
-    found = np.zeros((padded(octets, SIDE), digits_depth(base)), np.int8)
-    columns = np.stack([signed_octets(cofactor, octets) for cofactor in base.cofactors])
-    found[:octets, : 2 * len(columns) : 2] = columns.T
-    found[1:octets, 1 : 2 * len(columns) : 2] = columns.T[:-1]
     return found
 
 
@@ -122,8 +109,8 @@ Made = TypeVar("Made")
 class Tables:
     """The tables that calls have needed last, on a device."""
 
-    def __init__(self, device: Device) -> None:
-        self._device = device
+    def __init__(self, device: CudaDevice) -> None:
+        self._device, self._kernels = device, WideKernels(device)
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = Lock()
 
@@ -132,8 +119,14 @@ class Tables:
         return self._find(("constants", base), lambda: self._device.upload(constants(base)))
 
     def powers(self, base: ResidueBase, octets: int) -> Table:
-        """As of `powers`."""
-        return self._find(("powers", base, octets), lambda: self._upload(powers(base, octets)))
+        """Digits of 256**j modulo each modulus, j < octets: row 2 p has high and row 2 p + 1 low ones."""
+        return self._find(("powers", base, octets), lambda: self._powers(base, octets))
+
+    def _powers(self, base: ResidueBase, octets: int) -> Table:
+        table = self._zeros(padded(2 * len(base.moduli), SIDE), octets)
+        arguments = (self.constants(base), octets, table.memory)
+        self._kernels.grid("tables", "powers", (len(base.moduli),), THREADS, arguments)
+        return table
 
     def recovery(self, base: ResidueBase, limbs: int) -> Recovery:
         """For integers of so many limbs."""
@@ -143,13 +136,27 @@ class Tables:
         # the kernel adds (moduli - q) M
         constant = -bias(limbs) - len(base.moduli) * base.product
         return Recovery(
-            self._upload(cofactors(base, limbs)),
+            self._cofactors(base, OCTETS * limbs),
             self._device.upload(words(base.product, limbs)),
             self._device.upload(words(constant, limbs)),
         )
 
-    def _upload(self, table: NDArray[np.int8]) -> Table:
-        return Table(self._device.upload(table), *table.shape)
+    def _cofactors(self, base: ResidueBase, octets: int) -> Table:
+        """Row o has octet o of M / m_p in column 2 p and of 256 M / m_p in column 2 p + 1."""
+        table = self._zeros(padded(octets, SIDE), digits_depth(base))
+        moduli, product = len(base.moduli), words(base.product, -(-base.product.bit_length() // LIMB))
+        halves = 2 * len(product)  # of limbs
+        arguments = (
+            *(self._device.upload(product), halves, self.constants(base), moduli),
+            *(self._device.allocate(4 * halves * moduli), octets, table.depth, table.memory),
+        )
+        self._kernels.grid("tables", "cofactors", (-(-moduli // WARP),), WARP, arguments)
+        return table
+
+    def _zeros(self, rows: int, depth: int) -> Table:
+        memory = self._device.allocate(rows * depth)
+        self._device.clear(memory)
+        return Table(memory, rows, depth)
 
     def _find(self, key: Hashable, make: Callable[[], Made]) -> Made:
         key = self._device.place(), key

@@ -9,6 +9,8 @@ import numpy as np
 from exactla.backend import Elimination, Engine
 from exactla.core.limbs import OCTETS, Limbs, from_limbs
 from exactla.core.moduli import ResidueBase
+from exactla.core.stepwise import Stepwise
+from exactla.core.triangles import unknowns
 from exactla_backends.cuda.cells import CELL
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
@@ -31,7 +33,7 @@ class CudaMultiprecision:
 
     name = "cuda"
     engines: tuple[Engine, ...] = (ENGINE,)
-    host_unknowns = 16
+    few_unknowns = 16
 
     def __init__(self, device: CudaDevice, matrix: CudaMatrix, is_exact: Callable[[Engine, int], bool]) -> None:
         self._device, self._matrix, self._is_exact = device, matrix, is_exact
@@ -168,8 +170,12 @@ class CudaMultiprecision:
             self._conversions.divide(buffer, divisor, found)
         return found
 
+    def substitute(self, lower: Any, divisors: Sequence[int] | None, precision: int, sums: Any) -> Any:
+        return self.upload(unknowns(self.download(lower), divisors, precision, self.download(sums)))
+
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         return elimination_bytes(rows, columns, base) + 2 * SUM_BYTES
 
     def elimination(self, matrix: Any, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
-        return CudaElimination(self._device, self._matrix, self._conversions, matrix, precision, base)
+        steps = CudaElimination(self._device, self._matrix, self._conversions, matrix, precision, base)
+        return Stepwise(self, steps, precision)
