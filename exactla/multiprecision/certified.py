@@ -104,12 +104,13 @@ def _checked_digits(digits: Any) -> int:
 
 
 def _certified(A: Any, b: Any, digits: int) -> MPArray:
-    """The solution for "auto"."""
-    matrix = Numbers.read(A, "A", (2,))
-    right = read_right_side(b, matrix)
+    """The solution for "auto", found in units in which no power of two is far from 1."""
+    given = Numbers.read(A, "A", (2,))
+    matrix, unit = given.in_units()
+    right, right_unit = read_right_side(b, given).in_units()
     allowed = gmpy2.mpq(1, 10**digits)
     found = _raised(matrix, digits, settings.progress_callback.get(), lambda x: _refined(x, right, allowed))
-    return found.rounded(_kept_bits(digits)).reshape(right.given)
+    return found.rounded(_kept_bits(digits)).reshape(right.given).scaled(right_unit - unit)
 
 
 def certified_factors(matrix: Numbers, digits: Any, report: Progress | None) -> LU:
