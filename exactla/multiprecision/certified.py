@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import gmpy2
@@ -165,7 +166,7 @@ class Certificate:
     """
 
     contraction: Any
-    growth: Any
+    inverse: MPArray
     weights: NDArray[np.int64]
 
     @staticmethod
@@ -175,8 +176,7 @@ class Certificate:
         rows, scales = factors._matrix.integer_rows
         product = rows @ inverse
         weights = factors.row_exponents
-        least = int(weights.min(initial=0))
-        by = [int(w) - least for w in weights]
+        _, by = _shifts(weights)
         contraction = max(
             (
                 _row_sum(row, i, scale, product.exponent, by)
@@ -184,9 +184,14 @@ class Certificate:
             ),
             default=gmpy2.mpq(0),
         )
-        sums = (sum(abs(x) << s for x, s in zip(row, by, strict=True)) for row in inverse._integers())
-        growth = gmpy2.mpq(max(sums, default=0)) * gmpy2.mpq(2) ** (inverse.exponent + least)
-        return Certificate(contraction, growth, weights)
+        return Certificate(contraction, inverse, weights)
+
+    @cached_property
+    def growth(self) -> Any:
+        """A number, so units of the matrix have to be close to 1; `contraction` has none."""
+        least, by = _shifts(self.weights)
+        sums = (sum(abs(x) << s for x, s in zip(row, by, strict=True)) for row in self.inverse._integers())
+        return gmpy2.mpq(max(sums, default=0)) * gmpy2.mpq(2) ** (self.inverse.exponent + least)
 
     def bounds(self, residual: Numbers) -> list[Any]:
         """For every column, what no component of the solution is further away than."""
@@ -194,6 +199,12 @@ class Certificate:
         columns = residual.values().T
         largest = (max((abs(r) * u for r, u in zip(column, units, strict=True)), default=0) for column in columns)
         return [self.growth * gmpy2.mpq(x) / (1 - self.contraction) for x in largest]
+
+
+def _shifts(weights: NDArray[np.int64]) -> tuple[int, list[int]]:
+    """The least weight, and how far the others are above it."""
+    least = int(weights.min(initial=0))
+    return least, [int(w) - least for w in weights]
 
 
 def _row_sum(row: Any, i: int, scale: Any, exponent: int, by: list[int]) -> Any:

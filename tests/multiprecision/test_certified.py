@@ -168,6 +168,9 @@ def test_a_wrong_first_solution_is_refined(backend, rng, monkeypatch):
 @pytest.mark.parametrize(("of_a", "of_b"), [(10**15, 0), (-(10**15), 0), (0, 10**15), (7, -(10**15)), (-90, 1 << 70)])
 def test_powers_of_two_far_from_1(rng, of_a, of_b):
     """Such powers of two are no numbers that fit the memory."""
+    ill = xl.gallery.lotkin(4, precision=200)
+    precision = xl.lu_factor(ill, precision="auto").precision
+    assert xl.lu_factor(ill.scaled(of_a), precision="auto").precision == precision
     matrix, right = (xl.MPArray.from_float(rng.standard_normal(shape)) for shape in ((4, 4), (4, 2)))
     plain = xl.lu_solve(matrix, right, precision="auto", digits=20)
     found = xl.lu_solve(matrix.scaled(of_a), right.scaled(of_b), precision="auto", digits=20)
