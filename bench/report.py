@@ -108,7 +108,7 @@ def solutions(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         if "parts" in row.get("details", {}):
             parts = ", ".join(f"{part} {seconds(time)}" for part, time in row["details"]["parts"].items())
-            yield f"  {row['contestant']}: {parts}; making Fractions {seconds(row['details']['fractions'])}"
+            yield f"  {row['contestant']}: {parts}; Fractions of a column {seconds(row['details']['fractions'])}"
         if row["reason"]:
             yield f"  {row['contestant']}: {row['reason']}"
 

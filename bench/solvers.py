@@ -13,9 +13,9 @@ import numpy as np
 import exactla as xl
 from bench.contestant import Contestant, Guarantee, Job, Problem
 from bench.peers.importing import LibraryPeer, load
-from exactla import registry
-from exactla.core import dixon
-from exactla.core.reconstruction import rational
+from exactla import registry, solving
+from exactla.core import dixon, systems
+from exactla.core.integers import IntegerMatrix
 
 
 class _Solve(Job):
@@ -27,7 +27,7 @@ class _Solve(Job):
             return xl.solve(self._problem.a, self._problem.b)
 
     def details(self) -> Mapping[str, object]:
-        """Seconds by part, of one call."""
+        """Seconds by part, of one call, and those that Fractions of one right-hand side take."""
         parts: dict[str, float] = {}
         with _timed(parts, self._backend):
             start = perf_counter()
@@ -37,8 +37,9 @@ class _Solve(Job):
         start = perf_counter()
         solution.numerators  # noqa: B018
         parts["objects"] = perf_counter() - start
+        column = solution[:, :1]
         start = perf_counter()
-        solution.tolist()
+        column.tolist()
         return {"backend": self._backend, "parts": parts, "fractions": perf_counter() - start}
 
 
@@ -52,11 +53,11 @@ class _Parts:
     def of(self, part: str, function: Any) -> Any:
         """The function, timed."""
 
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: Any, **keywords: Any) -> Any:
             self._inside.append(0.0)
             start = perf_counter()
             try:
-                return function(*arguments)
+                return function(*arguments, **keywords)
             finally:
                 spent = perf_counter() - start
                 self._seconds[part] = self._seconds.get(part, 0.0) + spent - self._inside.pop()
@@ -65,19 +66,33 @@ class _Parts:
         return call
 
 
+_FUNCTIONS = (
+    (solving, "read_exact", "reading"),
+    (solving, "scaled", "reading"),
+    (systems, "find_lifting", "inverse"),
+    (dixon, "rational", "reconstruction"),
+    (dixon, "centred", "reconstruction"),
+    (IntegerMatrix, "prepare", "bounds"),
+    (dixon._Solution, "_sum", "integers of digits"),
+    (dixon._Solution, "_numerators", "weights"),
+)
+"""What a solution takes its time with, beside what a backend does for it."""
+
+
 @contextmanager
 def _timed(seconds: dict[str, float], backend: str) -> Iterator[None]:
     """Add up the seconds that the parts of a solution take."""
     timed = _Parts(seconds).of
 
     def lifting(*arguments: Any) -> Any:
-        found = timed("inverse", inverse)(*arguments)
+        found: Any = inverse(*arguments)
         found.expand = partial(expansion, timed("lift", found.expand))
         return found
 
     def expansion(expand: Any, *arguments: Any) -> Any:
         found = expand(*arguments)
         found.lift = timed("lift", found.lift)
+        found.leading = timed("witnesses", found.leading)
         found.multiply = timed("numerators", found.multiply)
         return found
 
@@ -85,7 +100,8 @@ def _timed(seconds: dict[str, float], backend: str) -> Iterator[None]:
     inverse = used.lifting
     with ExitStack() as patches:
         patches.enter_context(mock.patch.object(used, "lifting", lifting))
-        patches.enter_context(mock.patch.object(dixon, "rational", timed("reconstruction", rational)))
+        for owner, name, part in _FUNCTIONS:
+            patches.enter_context(mock.patch.object(owner, name, timed(part, getattr(owner, name))))
         for device in filter(None, [getattr(used, "_device", None)]):
             _time_transfers(device, timed, patches)
         yield
@@ -102,7 +118,7 @@ def _time_transfers(device: Any, timed: Any, patches: ExitStack) -> None:
 
         return call
 
-    for name in ("download", "download_pinned"):
+    for name in ("download", "download_pinned", "download_columns"):
         if hasattr(device, name):
             patches.enter_context(mock.patch.object(device, name, waiting(getattr(device, name))))
     patches.enter_context(mock.patch.object(device, "upload", timed("transfer", device.upload)))

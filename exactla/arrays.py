@@ -64,6 +64,14 @@ def read(array: Any, name: str) -> Source:
     return library.read(array, name)
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of a supported library, by its type; numbers and nested lists are none."""
+    if not hasattr(value, "dtype") or isinstance(value, np.generic):
+        return False
+    kind = type(value)
+    return _library_of(kind) is not None or _exchangeable(value)  # type: ignore[arg-type]  # as in `read`
+
+
 @cache
 def _library_of(kind: type) -> Library | None:
     for ancestor in kind.__mro__:

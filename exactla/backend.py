@@ -1,4 +1,6 @@
-"""The contract between the algorithms and a device: the `Backend` protocol, whole, on one screen.
+"""The contract between the algorithms and a device: the `Backend` protocol, on one screen.
+
+What they hand to each other is in `exactla.operands`, verbs for integers of many limbs are in `exactla.long_integers`.
 
 A backend is memory and verbs. The algorithms in `exactla.core` are written in these verbs alone and never look inside
 a `Buffer`. All postconditions are in integers; every verb is exact, so no two backends can differ in a byte.
@@ -9,110 +11,42 @@ one is the transpose of what the caller wrote); T pairs of matrices, giving T re
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
-from exactla.formats import FloatFormat, Format
+from exactla.formats import FloatFormat
+from exactla.long_integers import Elimination, Multiprecision, Pivots, StepwiseElimination
+from exactla.operands import Buffer, Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.results import Rounding
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from exactla.core.integers import IntegerMatrix
     from exactla.core.reconstruction import Halving
     from exactla.libraries.base import Source
 
-Buffer = Any
-"""Memory of a backend. Opaque: only its own backend looks inside."""
-
-
-class Operand(NamedTuple):
-    """[S, R, K] entries: encodings of a format, or with format None integers in units of 2**exponents[r] (pieces).
-
-    After a scan, entry x of row r is an integer times 2**exponents[r], of magnitude below 2**(exponents[r] + bits).
-    Rows that hold nothing but integers of an integer format have exponent 0.
-    """
-
-    buffer: Buffer
-    format: Format | None
-    shape: tuple[int, int, int]
-    exponents: Buffer = None
-    bits: int = 0
-    tops: Buffer = None  # int64 [S, R]: entries of row r are below 2**tops[r] in magnitude
-    finite: bool = False  # whether the scan found all entries finite
-    truncated: bool = False  # whether bits below the row's exponent are dropped
-
-
-class Scanned(NamedTuple):
-    """Operands that share their rows' exponents, and whether all their entries are finite."""
-
-    operands: tuple[Operand, ...]
-    bits: int
-    finite: bool
-    typical_bits: int = 0  # the mean over rows of what `bits` is the largest of, for a backend's `settling`
-
-
-@dataclass(frozen=True)
-class Engine:
-    """A way to multiply residues exactly: sums of magnitude up to 2**accumulator_bits are exact."""
-
-    name: str
-    accumulator_bits: int
-    modulus_limits: tuple[int, ...]  # upper limits of the moduli that it can use, the preferred one first
-
-    def depth(self, modulus_limit: int) -> int:
-        """The longest inner product of centred residues whose every partial sum is exact."""
-        return (1 << self.accumulator_bits) // (modulus_limit // 2) ** 2
-
-
-class Tile(NamedTuple):
-    """Sizes of a block of work, for `Backend.tile_bytes`."""
-
-    pairs: int
-    left_stacks: int
-    right_stacks: int
-    rows: int
-    columns: int
-    depth: int
-
-
-Pairs = tuple[Sequence[int], Sequence[int]]
-"""Which left and which right matrix each of the T results multiplies."""
-
-
-@dataclass(frozen=True)
-class IntervalPieces:
-    """The integers that interval products are made of, in units of 2**exponent of the row; see `core.interval`.
-
-    ``m = lo + hi``, ``r = hi - lo``, ``outer = |m| + r``, ``rho = sign(m) * min(|m|, r)``; `straddles` is 1 where
-    ``0 < |m| < r``, else 0; `invalid` counts the entries with ``r < 0``, `broken` those that break their scan.
-    """
-
-    m: Operand
-    abs_m: Operand
-    r: Operand
-    outer: Operand
-    rho: Operand
-    abs_rho: Operand
-    straddles: Operand
-    invalid: Buffer
-    broken: Buffer
-
-
-@dataclass(frozen=True)
-class SpecialPieces:
-    """What IEEE 754 makes of non-finite entries: integers -1, 0 or 1 per entry; see `core.nonfinite`.
-
-    `sign` and `infinity` are signed and 0 for a NaN; `zero`, `nan` and `one` are indicators.
-    """
-
-    sign: Operand
-    abs_sign: Operand
-    infinity: Operand
-    abs_infinity: Operand
-    zero: Operand
-    nan: Operand
-    one: Operand
+__all__ = [
+    "Backend",
+    "Buffer",
+    "Direct",
+    "Elimination",
+    "Engine",
+    "Expansion",
+    "IntervalPieces",
+    "Lifting",
+    "Minor",
+    "Multiprecision",
+    "Numbers",
+    "Operand",
+    "Pairs",
+    "Pivots",
+    "Scanned",
+    "Settling",
+    "SpecialPieces",
+    "StepwiseElimination",
+    "Tile",
+]
 
 
 class Minor(NamedTuple):
@@ -129,7 +63,9 @@ class Lifting(Protocol):
     Integers are on the host, int64 or Python integers as objects.
     """
 
-    base: ResidueBase  # the primes that do not divide det A
+    @property
+    def base(self) -> ResidueBase:
+        """The primes that do not divide det A."""
 
     @property
     def determinants(self) -> tuple[int, ...]:
@@ -154,7 +90,10 @@ class Expansion(Protocol):
         """Make so many more digits; a call that takes longer than a fraction of a second can be interrupted."""
 
     def combinations(self) -> list[int]:
-        """For each step so far the sum of its digits times the weights of the entries."""
+        """For each step so far the sum of its digits times the weights of the entries; waits for a device."""
+
+    def leading(self, count: int, steps: int) -> list[list[int]]:
+        """The digits of each of the first entries, for so many steps."""
 
     def multiply(self, weights: Sequence[int], modulus: int) -> "Numbers":
         """For each entry sum_i weights[i] * x_i modulo a modulus, for the first steps; weights are in [0, modulus).
@@ -172,92 +111,6 @@ class Numbers(Protocol):
 
     def integers(self) -> list[int]:
         """The numbers, as Python's."""
-
-
-class Elimination(Protocol):
-    """Factors L and U in the making, in units of 2**-F: the sums of `core.lu` from residues of what is known of them.
-
-    Columns are taken in blocks of up to 64, one after the other: columns are opened, found and put, rows exchanged,
-    then rows are opened, found and put, and the block is closed. Rows keep their order while columns are open.
-
-        s_ij = 2**F A_ij - sum over k < min(i, j) of L_ik U_kj.
-    """
-
-    def open_columns(self, start: int, stop: int) -> None:
-        """Begin with columns start..stop-1 of the rows from `start` on, of which none holds a pivot yet."""
-
-    def column(self, j: int) -> Buffer:
-        """Limbs [n - start, l] of s_ij in an open column; 0 in rows that hold a pivot."""
-
-    def put_column(self, j: int, row: int, column: Buffer) -> None:
-        """Limbs [n - start, l] of L_ij. The open row start + `row` holds the pivot of column j."""
-
-    def rest_of_row(self, j: int) -> Buffer:
-        """Limbs [stop - 1 - j, l] of s in the row that holds the pivot of column j and in the open columns after j."""
-
-    def put_row(self, i: int, first: int, row: Buffer) -> None:
-        """Limbs of U_ij for j = first, first + 1, ...; in an open block the row is that of the pivot of column i."""
-
-    def exchange(self, start: int, order: Sequence[int]) -> None:
-        """Row start + k becomes what row start + order[k] was."""
-
-    def open_rows(self, start: int, stop: int) -> None:
-        """Begin with rows start..stop-1 of the columns from `stop` on."""
-
-    def row(self, i: int) -> Buffer:
-        """Limbs [columns - stop, l] of s_ij in an open row for j from `stop` on."""
-
-    def close(self) -> None:
-        """The block is complete."""
-
-
-class Multiprecision(Protocol):
-    """Integers of many limbs on a device: buffers of uint64 [..., l] in two's complement, the lowest limb first.
-
-    Buffers of this protocol can be sliced, all axes but the last. RN is to nearest, ties to even.
-    """
-
-    name: str  # the backend's
-    engines: tuple[Engine, ...]  # the preferred one first
-
-    def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
-        """As `Backend.engine_is_exact`."""
-
-    def upload(self, limbs: "np.ndarray[Any, Any]") -> Buffer:
-        """Limbs of the host as a buffer, perhaps the same memory."""
-
-    def download(self, limbs: Buffer) -> "np.ndarray[Any, Any]":
-        """Limbs on the host, perhaps the same memory: one host synchronisation."""
-
-    def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
-        """Workspace that `product` needs for so many rows and columns."""
-
-    def product(self, left: Buffer, right: Buffer, count: int, base: ResidueBase, engine: Engine) -> Buffer:
-        """Limbs [R, C, count] of left @ right.T for limbs [R, K, l] and [C, K, m]; sums are at most M / 4."""
-
-    def scale(self, limbs: Buffer, shifts: "int | np.ndarray[Any, Any]", count: int) -> Buffer:
-        """RN(x * 2**shift) in `count` limbs, for one shift or one for each entry."""
-
-    def round_leading(self, limbs: Buffer, precision: int) -> Buffer:
-        """Each entry rounded to so many significant bits, to nearest, ties to even, in a limb more where need be."""
-
-    def largest(self, limbs: Buffer, order: Sequence[int]) -> tuple[int, int]:
-        """Of limbs [n, l]: the first k for which place order[k] has the largest magnitude, and the integer there.
-
-        One host synchronisation.
-        """
-
-    def divide(self, limbs: Buffer, divisor: int, count: int) -> Buffer:
-        """RN(x / divisor) in `count` limbs, for limbs [n, l] of magnitudes up to 2**(64 count - 2) |divisor|."""
-
-    def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
-        """Memory that an elimination holds."""
-
-    def elimination(self, matrix: Buffer, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
-        """Begin with the factors of a matrix, limbs [n, columns, l] in units of 2**-precision; sums are at most M / 4.
-
-        Columns past the n-th are right-hand sides: U has them too.
-        """
 
 
 class Direct(Protocol):
@@ -365,6 +218,9 @@ class Backend(Protocol):
     def free_bytes(self) -> int:
         """Bytes of memory that can be taken now."""
 
+    def solving_bytes(self) -> int:
+        """Bytes that can be taken now of the memory where systems are solved, the least of them where it is several."""
+
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         """Workspace that a tile of a product of `pieces` operands a side, summed into `groups` results, needs."""
 
@@ -413,8 +269,11 @@ class Backend(Protocol):
     def lifting_bytes(self, size: int, count: int) -> int:
         """Workspace of a lifting of a matrix of that size modulo so many primes, without its digits."""
 
-    def lifting(self, matrix: "np.ndarray[Any, Any]", primes: ResidueBase) -> Lifting:
-        """The inverse of an integer matrix [n, n] of the host, modulo those of the primes that allow one."""
+    def lifting(self, matrix: "IntegerMatrix", primes: ResidueBase) -> Lifting:
+        """The inverse of an integer matrix [n, n] of the host, modulo those of the primes that allow one.
+
+        A device may still be at work when the call returns, until somebody asks for the base.
+        """
 
     def integers(self, planes: Buffer, base: ResidueBase) -> "np.ndarray[Any, Any]":
         """The integers |s| <= M / 4 with these residues, on the host: int64 where all fit, else Python integers."""

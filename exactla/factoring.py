@@ -9,49 +9,53 @@ from numpy.typing import NDArray
 
 from exactla import settings
 from exactla.arguments import integer
-from exactla.backend import Multiprecision
+from exactla.backend import Buffer, Multiprecision
 from exactla.core import lu, substitution
 from exactla.core.equilibration import NOTHING, scales
-from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
+from exactla.core.limbs import LIMB, limbs_needed, to_limbs
+from exactla.core.long_buffers import rows_of
 from exactla.core.nearest import nearest_scaled
 from exactla.core.planning import Arithmetic
 from exactla.errors import PrecisionError, SingularMatrixError
-from exactla.multiprecision.calls import allowed_bytes, checked_precision, verbs_in_use
+from exactla.multiprecision.limits import allowed_bytes, computed_precision
 from exactla.multiprecision.mparray import MPArray
 from exactla.multiprecision.numbers import Numbers
-from exactla.multiprecision.products import mp_mm
+from exactla.multiprecision.places import HOST, moved, verbs_at, verbs_for
 from exactla.results import Info
 
 Progress = Callable[[int, int], object]
 
 
-def lu_factor(A: Any, *, precision: int, progress: Progress | None = None) -> "LU":
+def lu_factor(A: Any, *, precision: int | str, digits: int | None = None, progress: Progress | None = None) -> "LU":
     r"""Factor a square matrix with partial pivoting in fixed point of so many bits.
 
     Parameters
     ----------
     A : MPArray, array or nested list, shape (n, n)
         Multiple-precision numbers, floats of any library, integers or rational numbers, each taken as what it is.
-    precision : int
-        Bits F after the point.
+    precision : int or "auto"
+        Bits F after the point, or whatever number of them the digits take.
+    digits : int, optional
+        With "auto": how many decimal digits of the inverse are proven, by default 16.
     progress : callable, optional
         Called as ``progress(columns done, n)`` now and then.
 
     Returns
     -------
     LU
-        The factors, which are functions of `A` and F alone.
+        The factors, which are functions of `A` and F alone, on the device of `A`.
 
     Raises
     ------
     SingularMatrixError
         A row or a column of `A` is all 0.
     PrecisionError
-        A pivot rounds to 0; its `more_bits` says how many more bits keep it, as far as can be seen.
+        A pivot rounds to 0; its `more_bits` says how many more bits keep it, as far as can be seen. With "auto", the
+        largest precision does not do.
     WorkspaceError
         Residues of the factors take more memory than the workspace limit.
     TypeError, ValueError, NonFiniteError
-        An entry is no real number; the matrix is not square.
+        An entry is no real number; the matrix is not square; digits belong to "auto".
 
     Notes
     -----
@@ -64,6 +68,14 @@ def lu_factor(A: Any, *, precision: int, progress: Progress | None = None) -> "L
     where the pivot is in the row i >= j with the largest \|s_ij\|, the first one on ties, which trades
     places with row j.
 
+    With "auto", F is the first precision that is tried at which R = ``inv()`` is proven close to the inverse B of `A`:
+
+        max_i sum_j \|R_ij - B_ij\| 2**w_j <= 10**-digits max_i sum_j \|B_ij\| 2**w_j
+
+    with the `row_exponents` w. The proof is that the exact E = I - A R has max_i sum_j \|E_ij\| 2**(w_j - w_i) <=
+    10**-digits; it takes n right-hand sides, which is longer than the factors take. Tried are the bits of the digits
+    and 64 more, then twice as many each time, or what a lost pivot asks for. So F is a function of `A` and `digits`.
+
     Examples
     --------
     >>> import exactla as xl
@@ -73,8 +85,17 @@ def lu_factor(A: Any, *, precision: int, progress: Progress | None = None) -> "L
     """
     if progress is not None and not callable(progress):
         raise TypeError(f"progress takes a function of (done, total), got {type(progress).__name__}")
-    bits = checked_precision(precision)
-    return factored(Numbers.read(A, "A", (2,)), bits, progress or settings.progress_callback.get())
+    report = progress or settings.progress_callback.get()
+    if isinstance(precision, str):
+        if precision != "auto":
+            raise ValueError(f"precision is a number of bits or 'auto', got {precision!r}")
+        from exactla.multiprecision.certified import certified_factors
+
+        return certified_factors(Numbers.read(A, "A", (2,)), digits, report)
+    if digits is not None:
+        raise TypeError("digits go with precision='auto'")
+    bits = computed_precision(precision)
+    return factored(Numbers.read(A, "A", (2,)), bits, report)
 
 
 def factored(matrix: Numbers, bits: int, report: Progress | None) -> "LU":
@@ -88,12 +109,13 @@ def factored(matrix: Numbers, bits: int, report: Progress | None) -> "LU":
         if len(empty):
             raise SingularMatrixError(f"A is singular: {name} {empty[0]} is 0")
     rows, columns_by = scales(exponents)
-    verbs = verbs_in_use()
-    scaled = matrix.scaled(verbs, rows[:, None] + columns_by + bits, bits // LIMB + 1)
-    try:
-        factors = lu.factorize(verbs, scaled, bits, settings.forced_engine.get(), allowed_bytes, report)
-    except lu.LostPivot as lost:
-        raise _lost(lost, bits) from None
+    verbs, engine = verbs_for(matrix.kind), settings.forced_engine.get()
+    with matrix.scope():
+        scaled = matrix.scaled(verbs, rows[:, None] + columns_by + bits, bits // LIMB + 1)
+        try:
+            factors = lu.factorize(verbs, scaled, bits, engine, lambda: allowed_bytes(verbs), report)
+        except lu.LostPivot as lost:
+            raise _lost(lost, bits) from None
     return LU(factors, -rows, -columns_by, verbs, matrix)
 
 
@@ -114,6 +136,11 @@ class LU:
     _verbs: Multiprecision
     _matrix: Numbers
 
+    def __repr__(self) -> str:
+        size = len(self._factors.order)
+        device = "" if self._matrix.kind == HOST else f", on {self._matrix.device}"
+        return f"LU({size} x {size}, {self.precision} bits after the point, about {self.bits_lost} lost{device})"
+
     @property
     def precision(self) -> int:
         """Bits after the point."""
@@ -127,12 +154,17 @@ class LU:
     @property
     def L(self) -> MPArray:
         """The lower factor, with ones on its diagonal."""
-        return MPArray._of(self._factors.lower, -self.precision)
+        return self._array(self._factors.lower, -self.precision)
 
     @property
     def U(self) -> MPArray:
         """The upper factor."""
-        return MPArray._of(self._factors.upper, -self.precision)
+        return self._array(self._factors.upper, -self.precision)
+
+    def _array(self, limbs: Buffer, exponent: int) -> MPArray:
+        """The array of these limbs, on the device of the matrix."""
+        with self._matrix.scope():
+            return MPArray._of(moved(limbs, self._verbs, verbs_at(self._matrix.kind)), exponent)
 
     @property
     def info(self) -> Info:
@@ -146,20 +178,14 @@ class LU:
             capacity=plan.base.capacity,
             passes=1,
             lossless=True,
-            host_syncs=3 * len(self._factors.order),
+            host_syncs=self._factors.host_syncs,
             workspace_bytes=self._factors.memory_bytes,
         )
 
     @property
     def bits_lost(self) -> int:
         """An estimate of the leading bits that a solution lacks: those that the smallest pivot lost."""
-        pivots = self._pivots()
-        return self.precision - min((abs(u).bit_length() for u in pivots), default=self.precision)
-
-    def _pivots(self) -> list[int]:
-        size = np.arange(len(self._factors.order))
-        found: list[int] = from_limbs(self._factors.upper[size, size]).tolist()
-        return found
+        return self.precision - min((abs(u).bit_length() for u in self._factors.pivots), default=self.precision)
 
     def solve(self, b: Any, *, refine: int = 0) -> MPArray:
         """Solve ``A @ x = b`` by substitution, and refine x by exact residuals.
@@ -174,12 +200,12 @@ class LU:
         Returns
         -------
         MPArray
-            x, of the shape of `b`.
+            x, of the shape of `b`, on the device of both.
 
         Raises
         ------
         ValueError
-            Numbers of rows differ; `refine` is negative.
+            Numbers of rows differ; `b` is on another device than `A` was; `refine` is negative.
 
         Notes
         -----
@@ -207,7 +233,7 @@ class LU:
         steps = integer(refine, "refine")
         if steps < 0:
             raise ValueError(f"refine is a number of steps, got {steps}")
-        right = read_right_side(b, len(self._factors.order))
+        right = read_right_side(b, self._matrix)
         x = self._substituted(right)
         for _ in range(steps):
             x = x + self._substituted(self._residual(right, x))
@@ -220,57 +246,62 @@ class LU:
         tops = exponents.max(axis=0, initial=NOTHING)
         tops[tops == NOTHING] = 0
         shifts = self.precision - tops - self.row_exponents[:, None]
-        scaled = right.scaled(self._verbs, shifts, self.precision // LIMB + 1)
-        found = substitution.solve(
-            self._verbs,
-            self._factors.lower,
-            self._factors.upper,
-            self.precision,
-            settings.forced_engine.get(),
-            scaled[self.perm],
-            settings.progress_callback.get(),
-        )
-        return _unscaled(found, tops - self.column_exponents[:, None] - self.precision)
+        with self._matrix.scope():
+            scaled = right.scaled(self._verbs, shifts, self.precision // LIMB + 1)
+            found = substitution.solve(
+                self._verbs,
+                self._factors.lower,
+                self._factors.upper,
+                self.precision,
+                settings.forced_engine.get(),
+                rows_of(self._verbs, scaled, self._factors.order),
+                settings.progress_callback.get(),
+            )
+            limbs, exponent = _unscaled(self._verbs, found, tops - self.column_exponents[:, None] - self.precision)
+        return self._array(limbs, exponent)
 
     def _residual(self, right: Numbers, x: MPArray) -> Numbers:
         """right - A x, exactly."""
         rows, factors = self._matrix.integer_rows
-        product = mp_mm(rows, x)
-        values = right.values() - Numbers.read(product, "A x", (2,)).values() * np.array(factors, object)[:, None]
-        return Numbers(right.shape, None, 0, values)
+        return right.minus(rows @ x, factors)
 
     def det(self) -> MPArray:
         """The determinant of the factors' product, scaled back, rounded to `precision` significant bits."""
         value = -1 if self._factors.exchanges % 2 else 1
-        for pivot in self._pivots():
+        for pivot in self._factors.pivots:
             value *= pivot
         dropped = max(value.bit_length() - self.precision, 0)
         kept = nearest_scaled(value, -dropped)
         exponent = -self.precision * len(self._factors.order) + dropped
         exponent += int(self.row_exponents.sum() + self.column_exponents.sum())
-        return MPArray._of(to_limbs(np.array(kept, object), limbs_needed([kept])), exponent)
+        return self._at_home(MPArray._of(to_limbs(np.array(kept, object), limbs_needed([kept])), exponent))
+
+    def _at_home(self, array: MPArray) -> MPArray:
+        """An array of the host on the device of the matrix."""
+        with self._matrix.scope():
+            return array.to_device(self._matrix.kind)
 
     def inv(self) -> MPArray:
         """The inverse, column by column as `solve` finds it."""
-        return self.solve(np.eye(len(self._factors.order), dtype=np.int64))
+        return self.solve(self._at_home(MPArray.from_float(np.eye(len(self._factors.order), dtype=np.int64))))
 
 
-def read_right_side(b: Any, size: int) -> Numbers:
-    """b, which has as many rows as the matrix."""
+def read_right_side(b: Any, matrix: Numbers) -> Numbers:
+    """b, which has as many rows as the matrix and is on its device."""
     right = Numbers.read(b, "b", (1, 2))
-    if right.shape[0] != size:
-        raise ValueError(f"A has shape {(size, size)} and b has shape {right.given}; they must have equally many rows")
+    if right.shape[0] != matrix.shape[0]:
+        raise ValueError(f"A has shape {matrix.shape} and b has shape {right.given}; they must have equally many rows")
+    if right.device != matrix.device:
+        raise ValueError(f"A is on device {matrix.device} and b is on device {right.device}; move one of them")
     return right
 
 
-def _unscaled(found: Limbs, exponents: NDArray[np.int64]) -> MPArray:
+def _unscaled(verbs: Multiprecision, found: Buffer, exponents: NDArray[np.int64]) -> tuple[Buffer, int]:
     """The numbers found * 2**exponents, over one exponent."""
     least = int(exponents.min()) if exponents.size else 0
-    integers = from_limbs(found)
-    whole = np.empty(integers.shape, object)
-    by = np.broadcast_to(exponents - least, integers.shape)
-    whole.flat[:] = [int(x) << int(s) for x, s in zip(integers.flat, by.flat, strict=True)]
-    return MPArray._of(to_limbs(whole, limbs_needed(whole.flat)), least)
+    shifts = exponents - least
+    count = (verbs.most_bits(found) + int(shifts.max(initial=0))) // LIMB + 1
+    return verbs.scale(found, shifts, count), least
 
 
 def _lost(lost: lu.LostPivot, precision: int) -> PrecisionError:

@@ -18,6 +18,7 @@ from exactla.multiprecision import arithmetic
 from exactla.multiprecision.limits import check_room, checked_precision
 from exactla.multiprecision.mparray import MPArray
 from exactla.multiprecision.objects import as_objects, from_dyadics
+from exactla.multiprecision.places import HOST, verbs_at
 
 __all__ = ["hilbert", "lotkin", "pascal", "random", "vandermonde"]
 
@@ -238,7 +239,7 @@ def _times(limbs: Limbs, factor: int) -> Limbs:
     """The product in as many limbs, which hold it."""
     if abs(factor) == 1:
         return limbs if factor == 1 else negated(limbs)
-    return extended(arithmetic.multiplied(limbs, factor), limbs.shape[-1])
+    return extended(arithmetic.multiplied(verbs_at(HOST), limbs, factor), limbs.shape[-1])
 
 
 def _size(n: int) -> int:

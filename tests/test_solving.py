@@ -3,8 +3,6 @@
 import math
 import pickle
 import re
-import subprocess
-import sys
 from fractions import Fraction
 
 import flint
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 import exactla as xl
+from tests import interrupts
 
 
 def random_integers(rng, shape, bits):
@@ -210,21 +209,9 @@ def test_shapes_and_choices_are_checked():
         xl.solve([[1, 1]], [1])
 
 
-def test_control_c_stops_a_solve():
-    program = """
-import os, signal
-import numpy as np
-import exactla as xl
-rng = np.random.default_rng(0)
-a = rng.integers(-(1 << 23), 1 << 23, (200, 200))
-try:
-    xl.solve(a, rng.integers(-9, 9, 200), progress=lambda done, total: os.kill(os.getpid(), signal.SIGINT))
-except KeyboardInterrupt:
-    print("interrupted")
-print(xl.solve([[2]], [4]).tolist())
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.split("\n")[:2] == ["interrupted", "[Fraction(2, 1)]"]
+@pytest.mark.slow
+def test_control_c_stops_a_solution_within_a_second(backend):
+    interrupts.assert_stops(backend, "solve", 400)
 
 
 def test_a_factorization_shows_its_shape_and_backend():

@@ -92,7 +92,10 @@ class HostMemory:
         return sum(counts)
 
     def free_bytes(self) -> int:
-        return _free_bytes()
+        return free_bytes()
+
+    def solving_bytes(self) -> int:
+        return self.free_bytes()
 
 
 def _has_limbs(operand: Operand) -> bool:
@@ -114,7 +117,7 @@ def _empty_stack(encodings: Array) -> Array:
     return encodings.reshape(stacks, *encodings.shape[-2:])
 
 
-def _free_bytes() -> int:
+def free_bytes() -> int:
     """Available memory of the host, within the limit of the control group where there is one."""
     found = [_ANY_MEMORY]
     available = re.search(r"MemAvailable: *(\d+) kB", _text("/proc/meminfo"))

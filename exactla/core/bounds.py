@@ -1,6 +1,6 @@
 """Hadamard's bounds on determinants and on the numerators of Cramer's rule, as numbers of bits."""
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from exactla.core.scaling import Integers, largest
 
 _HALVES = 1 << 31
+
+_BLOCK = 1 << 16
+"""Entries that are squared at a time: they stay in the cache."""
 
 _LEADING_BITS, _EXACT_BITS, _SQUARED_BITS = 24, 53, 30
 """Bits of the entries that a reduced bound looks at, of whole numbers in float64, and of numbers that are squared."""
@@ -32,27 +35,39 @@ class Bounds:
         return self.other_columns + (b_squares.bit_length() + 1) // 2
 
 
-def hadamard(matrix: Integers) -> Bounds:
-    """Bounds for a square matrix without zero rows and columns."""
-    rows, columns = squares(matrix, 1), squares(matrix, 0)
-    by_rows, by_columns = _root_bits(rows), _root_bits(columns)
-    return Bounds(min(by_rows, by_columns), _root_bits(sorted(columns)[1:]))
+def hadamard(matrix: Integers, most: int) -> Bounds:
+    """Bounds for a square matrix without zero rows and columns, whose largest magnitude is `most`."""
+    rows, columns = squares(matrix, most)
+    by_rows, by_columns = _product(rows), _product(columns)
+    determinant = min(_root_bits(by_rows), _root_bits(by_columns))
+    return Bounds(determinant, _root_bits(by_columns // (min(columns, default=0) or 1)))
 
 
-def squares(matrix: Integers, axis: int) -> list[int]:
-    """Sums of squares along an axis."""
-    most = largest(matrix)
-    if matrix.dtype == np.int64 and most**2 * matrix.shape[axis] < 1 << 63:
-        found: list[int] = np.einsum("ij,ij->j" if axis == 0 else "ij,ij->i", matrix, matrix).tolist()
-        return found
+def squares(matrix: Integers, most: int) -> tuple[list[int], list[int]]:
+    """Sums of squares of each row and of each column, of entries up to `most` in magnitude."""
     if matrix.dtype != np.int64 or most >= _HALVES:
-        wide = matrix.astype(object)
-        return [int(s) for s in (wide * wide).sum(axis=axis)]
-    square = (matrix * matrix).view(np.uint64)
-    # each half of a square is below 2**32, so that 2**32 of them can be added
-    high: NDArray[Any] = (square >> np.uint64(32)).sum(axis=axis, dtype=np.uint64)
-    low: NDArray[Any] = (square & np.uint64(_HALVES * 2 - 1)).sum(axis=axis, dtype=np.uint64)
-    return [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
+        wide = matrix.astype(object) ** 2
+        return [int(s) for s in wide.sum(axis=1)], [int(s) for s in wide.sum(axis=0)]
+    if most**2 * max(matrix.shape) < 1 << 63:
+        rows, columns = _sums(matrix, lambda square: square)
+        return rows.tolist(), columns.tolist()
+    # each half of a square is below 2**32, so that 2**31 of them can be added
+    high = _sums(matrix, lambda square: square >> 32)
+    low = _sums(matrix, lambda square: square & (2 * _HALVES - 1))
+    found = [(upper.astype(object) << 32) + lower for upper, lower in zip(high, low, strict=True)]
+    return found[0].tolist(), found[1].tolist()
+
+
+def _sums(matrix: Integers, part: Callable[[Integers], Integers]) -> tuple[Integers, Integers]:
+    """Sums of a part of each entry's square over the rows and over the columns, for some rows at a time."""
+    rows, columns = (np.zeros(n, np.int64) for n in matrix.shape)
+    step = max(1, _BLOCK // max(matrix.shape[1], 1))
+    for start in range(0, len(matrix), step):
+        some = matrix[start : start + step]
+        squared = part(some * some)
+        rows[start : start + step] = squared.sum(axis=1)
+        columns += squared.sum(axis=0)
+    return rows, columns
 
 
 def reduced_determinant_bits(matrix: Integers) -> int:
@@ -72,8 +87,9 @@ def reduced_determinant_bits(matrix: Integers) -> int:
     if dropped:  # 0 <= A - 2**dropped * leading < 2**dropped
         product += np.abs(weights).sum(axis=0)
     cut = max(0, largest(product).bit_length() - _SQUARED_BITS)
-    norms = squares((product >> cut) + (cut > 0), 0)
-    return max(0, _root_bits(norms) + size * (cut + dropped - scale))
+    shortened = (product >> cut) + (cut > 0)
+    _, norms = squares(shortened, largest(shortened))
+    return max(0, _root_bits(_product(norms)) + size * (cut + dropped - scale))
 
 
 def _orthogonalising(matrix: NDArray[np.int64], room: int) -> tuple[NDArray[np.int64], int]:
@@ -94,6 +110,15 @@ def _orthogonalising(matrix: NDArray[np.int64], room: int) -> tuple[NDArray[np.i
     return weights, scale
 
 
-def _root_bits(numbers: list[int]) -> int:
-    """Bits b with sqrt(product of the numbers) < 2**b."""
-    return (int(math.prod(map(gmpy2.mpz, numbers))).bit_length() + 1) // 2 + 1
+def _product(numbers: list[int]) -> Any:
+    """The product of the numbers, those of equal length first."""
+    found = [gmpy2.mpz(n) for n in numbers]
+    while len(found) > 1:
+        odd = found[len(found) & ~1 :]
+        found = [*map(gmpy2.mul, found[::2], found[1::2]), *odd]
+    return found[0] if found else gmpy2.mpz(1)
+
+
+def _root_bits(square: Any) -> int:
+    """Bits b with sqrt(square) < 2**b."""
+    return (int(square.bit_length()) + 1) // 2 + 1

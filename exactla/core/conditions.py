@@ -33,7 +33,7 @@ class Conditions:
 
     def workspace(self, backend: Backend) -> int:
         """Bytes of workspace that may be taken now."""
-        return backend.free_bytes() // SHARE if self.workspace_limit is None else self.workspace_limit
+        return backend.solving_bytes() // SHARE if self.workspace_limit is None else self.workspace_limit
 
     def may_lack(self, needed: int) -> bool:
         """Whether so many bytes may be more than can be taken."""

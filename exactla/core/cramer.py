@@ -30,7 +30,7 @@ def cramer(backend: Backend, matrix: Integers, right_side: Integers) -> tuple[li
 
     Where the determinant is 0, the numerators are undefined.
     """
-    bounds = hadamard(matrix)
+    bounds = hadamard(matrix, largest(matrix))
     bits = max(bounds.determinant, bounds.numerators(len(matrix) * largest(right_side) ** 2))
     primes = primes_below(LIMIT, (bits + 1) // PRIME_BITS + 1)
     taken = len(primes)

@@ -45,15 +45,15 @@ def determinant_of(backend: Backend, inverse: InverseMatrix) -> int:
     size = inverse.size
     inverse.solution(np.random.default_rng(0).integers(-1 << 15, 1 << 15, (size, 1)))
     divisor = inverse.denominator
-    bits = inverse.bounds.determinant - divisor.bit_length() + 1
+    bits = inverse.matrix.bounds.determinant - divisor.bit_length() + 1
     cofactor = _known(inverse, divisor)
     if cofactor.missing_primes(bits) > WORTH_A_BOUND:
-        bits = min(bits, reduced_determinant_bits(inverse.matrix) - divisor.bit_length() + 1)
+        bits = min(bits, reduced_determinant_bits(inverse.matrix.entries) - divisor.bit_length() + 1)
     limit = PRIME_LIMIT
     while count := cofactor.missing_primes(bits):
         primes = primes_below(limit, min(count, AT_A_TIME))
         limit = primes[-1]
-        for prime, minor in zip(primes, backend.minors(inverse.matrix, primes), strict=True):
+        for prime, minor in zip(primes, backend.minors(inverse.matrix.entries, primes), strict=True):
             if divisor % prime and cofactor.modulus % prime:
                 value = minor.value * parity(minor.rows) if len(minor.rows) == size else 0
                 cofactor.add(value * pow(divisor, -1, prime), prime)

@@ -11,7 +11,7 @@ which may be far below Hadamard's bound.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -21,9 +21,9 @@ import gmpy2
 import numpy as np
 
 from exactla.backend import Backend, Lifting, Numbers
-from exactla.core.bounds import Bounds, hadamard
 from exactla.core.conditions import Conditions
 from exactla.core.divisors import centred
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.numerators import ListedNumbers, Numerators, Solver, lowest_terms
 from exactla.core.primes import primes_below
@@ -40,14 +40,20 @@ WEIGHTS = 1 << 14
 SLACK = 24
 """Bits that numerators may be longer than that of a random combination."""
 
+WITNESSES = 3
+"""Components that are looked at for factors of the denominator that the combination misses."""
+
 MISSING_BITS = 40
 """A factor of the denominator that the combination misses is below 2**MISSING_BITS."""
 
 FIRST_TEST, GROWTH = 2, 2.5
 """Steps before the first search for a solution, and the ratio of the next numbers of steps."""
 
-FEW_TESTS = 128
-"""Sides of systems below which a search costs as much as all lifting: one at the beginning has to do."""
+FEW_TESTS, GROWTH_OF_FEW = 128, 10
+"""Sides of systems below which a search costs as much as many steps, and the largest ratio there.
+
+Ordinary entries are then searched for once at the beginning; longer ones, which take more steps, more often.
+"""
 
 GROWTH_KNOWN = 1.25
 """The same ratio where the denominator is known, so that a search costs little."""
@@ -72,7 +78,7 @@ class NotFound(Exception):
     """The primes that were tried divide the determinant: it may be 0."""
 
 
-def find_lifting(backend: Backend, matrix: Integers, conditions: Conditions) -> Lifting:
+def find_lifting(backend: Backend, matrix: IntegerMatrix, conditions: Conditions) -> Lifting:
     """A lifting modulo primes that do not divide the determinant.
 
     Raises
@@ -82,7 +88,7 @@ def find_lifting(backend: Backend, matrix: Integers, conditions: Conditions) -> 
     NotFound
         All primes of a batch divide the determinant, or nearly all of several batches.
     """
-    bits = rough_bound(matrix)
+    bits = matrix.rough_bound
     for limit in backend.prime_limits:
         count = backend.prime_count(len(matrix), limit)
         needed = lifting_bytes(backend, len(matrix), count, bits) + digit_bytes(len(matrix), bits)
@@ -92,6 +98,7 @@ def find_lifting(backend: Backend, matrix: Integers, conditions: Conditions) -> 
             if len(primes) < 2:
                 break
             lifting = backend.lifting(matrix, ResidueBase(primes))
+            matrix.prepare()  # while a device is at work
             if not lifting.base.moduli:
                 raise NotFound
             if lifting.base.product.bit_length() > ENOUGH_BITS:
@@ -102,12 +109,6 @@ def find_lifting(backend: Backend, matrix: Integers, conditions: Conditions) -> 
 def lifting_bytes(backend: Backend, size: int, count: int, bits: int) -> int:
     """Workspace of a lifting modulo so many primes, and of the sums that numerators of so many bits are."""
     return backend.lifting_bytes(size, count) + sum_bytes(bits, size)
-
-
-def rough_bound(matrix: Integers) -> int:
-    """A bound on the bits of the determinant, from the largest entry alone."""
-    size = len(matrix)
-    return size * ((size * largest(matrix) ** 2).bit_length() + 1) // 2
 
 
 def digit_bytes(size: int, bits: int) -> int:
@@ -129,7 +130,7 @@ class InverseMatrix(Solver):
         The backend's.
     """
 
-    matrix: Integers
+    matrix: IntegerMatrix
     lifting: Lifting
     conditions: Conditions = field(default_factory=Conditions)
     room: Callable[[], int] = lambda: DIGIT_COPIES * DIGIT_BYTES
@@ -140,21 +141,6 @@ class InverseMatrix(Solver):
     def size(self) -> int:
         """Number of unknowns."""
         return len(self.matrix)
-
-    @cached_property
-    def largest(self) -> int:
-        """The largest magnitude of an entry."""
-        return largest(self.matrix)
-
-    @cached_property
-    def rough_bound(self) -> int:
-        """See the function."""
-        return rough_bound(self.matrix)
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """Hadamard's bounds."""
-        return hadamard(self.matrix)
 
     def solution(self, right_side: Integers) -> tuple[Numerators, int]:
         """See `Solver`.
@@ -173,7 +159,7 @@ class InverseMatrix(Solver):
 
         Of several groups the first is one right-hand side, for the denominator: with it others need half the digits.
         """
-        each, room = digit_bytes(self.size, self.rough_bound), DIGIT_COPIES * DIGIT_BYTES
+        each, room = digit_bytes(self.size, self.matrix.rough_bound), DIGIT_COPIES * DIGIT_BYTES
         if self.conditions.may_lack(columns * each):
             room = min(room, self.room())
         at_once = max(1, room // each)
@@ -195,12 +181,13 @@ class _Solution:
         self._base: int = inverse.lifting.base.product
         self._step_bits = self._base.bit_length() - 1
         self._b = largest(right_side)
-        self._a: int = inverse.size * inverse.largest
+        self._a: int = inverse.size * inverse.matrix.largest
         self._shape: tuple[int, int] = right_side.shape
         # fixed: an answer never depends on them, since each is certified
         weights = np.random.default_rng(0).integers(1, WEIGHTS, right_side.size)
         self._expansion = inverse.lifting.expand(right_side, weights)
         self._steps = 0
+        self._powers = [gmpy2.mpz(self._base)]
 
     def run(self, start: int, columns: int) -> tuple[Numerators, int]:
         """Lift until the numerators are certain."""
@@ -218,12 +205,12 @@ class _Solution:
     @cached_property
     def _rough_steps(self) -> int:
         """About as many steps as a solution takes that is as long as it can be."""
-        return 2 * self._inverse.rough_bound // self._step_bits + 1
+        return 2 * self._inverse.matrix.rough_bound // self._step_bits + 1
 
     @cached_property
     def _most_steps(self) -> int:
         """Steps after which Hadamard's bounds leave no doubt."""
-        bounds = self._inverse.bounds
+        bounds = self._inverse.matrix.bounds
         squares = self._inverse.size * self._b**2
         numerators = bounds.numerators(squares) + 15 + math.prod(self._shape).bit_length()
         certificate = max(numerators + self._a.bit_length(), bounds.determinant + self._b.bit_length()) + 3
@@ -234,7 +221,7 @@ class _Solution:
         """Numbers of steps after which the solution is looked for."""
         goal, growth = FIRST_TEST, GROWTH if self._inverse.denominator == 1 else GROWTH_KNOWN
         if self._inverse.size < FEW_TESTS:
-            growth = max(growth, self._rough_steps / goal / 2)
+            growth = max(growth, min(GROWTH_OF_FEW, self._rough_steps / goal / 2))
         # Hadamard's bounds, which take longer than a small solution, are asked for at the end
         while goal * growth < self._rough_steps // 8 or goal * growth < self._most_steps:
             yield goal
@@ -251,22 +238,25 @@ class _Solution:
             self._steps += count
             yield
 
-    def _combination(self) -> Any:
-        """A random combination of the components, modulo P**steps."""
-        digits = [gmpy2.mpz(d) for d in self._expansion.combinations()]
-        base = gmpy2.mpz(self._base)
-        while len(digits) > 1:
-            if len(digits) % 2:
-                digits.append(gmpy2.mpz(0))
-            digits = [low + high * base for low, high in zip(digits[::2], digits[1::2], strict=True)]
-            base *= base
-        return digits[0]
+    def _sum(self, digits: Sequence[int]) -> Any:
+        """sum_i P**i digits[i], by halves."""
+        found = [gmpy2.mpz(d) for d in digits]
+        height = 0
+        while len(found) > 1:
+            if len(found) % 2:
+                found.append(gmpy2.mpz(0))
+            if height == len(self._powers):
+                self._powers.append(self._powers[-1] ** 2)
+            base = self._powers[height]
+            found = [low + high * base for low, high in zip(found[::2], found[1::2], strict=True)]
+            height += 1
+        return found[0]
 
     def _attempt(self) -> tuple[Numerators, int] | None:
         """The solution, if what is known of it so far proves one."""
         modulus = gmpy2.mpz(self._base) ** self._steps
         known = self._inverse.denominator
-        combined = self._combination() * known
+        combined = self._sum(self._expansion.combinations()) * known
         room = modulus.bit_length()
         factor, numerator = 1, centred(combined, modulus)
         if numerator.bit_length() + MARGIN + SLACK > room:
@@ -291,41 +281,47 @@ class _Solution:
             return None  # no certificate is in reach
         few = min(self._steps, (needed + SLACK + MISSING_BITS) // self._step_bits + 1)
         for steps in dict.fromkeys((few, self._steps)):
-            found, modulus = self._numerators(denominator, steps)
-            if self._is_simple(found, denominator, combined, modulus):
-                return Numerators((found,), self._shape), denominator
+            modulus = gmpy2.mpz(self._base) ** steps
+            factor, witnesses = self._witnesses(denominator, steps, modulus, bits + SLACK)
+            whole = denominator * factor
+            found = self._numerators(whole, steps, modulus)
+            if self._is_simple(found, whole, [combined * factor, *witnesses], modulus):
+                return Numerators((found,), self._shape), whole
             numerators = found.integers()
-            factor = _complete(numerators, modulus, bits + SLACK)
-            if factor is None:
+            more = _complete(numerators, modulus, bits + factor.bit_length() + SLACK)
+            if more is None:
                 continue
-            if 2 * (self._a * max(map(abs, numerators)) + denominator * factor * self._b) < modulus:
-                return lowest_terms(numerators, denominator * factor, self._shape)
+            if 2 * (self._a * max(map(abs, numerators)) + whole * more * self._b) < modulus:
+                return lowest_terms(numerators, whole * more, self._shape)
         return None
 
-    def _is_simple(self, numbers: Numbers, denominator: int, combined: int, modulus: int) -> bool:
-        """Whether numbers are certain, in lowest terms, from their length and their combination alone.
+    def _witnesses(self, denominator: int, steps: int, modulus: Any, bits: int) -> tuple[int, list[Any]]:
+        """The first numerators, and a factor of the denominator that they need to become as short as `bits`."""
+        count = min(WITNESSES, math.prod(self._shape))
+        found = [centred(self._sum(d) * denominator, modulus) for d in self._expansion.leading(count, steps)]
+        factor = _complete(found, modulus, bits)
+        return (1, []) if factor is None else (factor, found)
 
-        A divisor of all of them divides the sum of their products with weights. This sum is congruent to `combined`,
-        and equal where both are below half of the modulus.
+    def _is_simple(self, numbers: Numbers, denominator: int, witnesses: Sequence[Any], modulus: Any) -> bool:
+        """Whether numbers are certain, in lowest terms, from their length and some witnesses alone.
+
+        The witnesses are the combination of the numbers and some of them, or so they should be. A divisor of all
+        numbers divides the sum of their products with weights. This sum is congruent to the first witness, and equal
+        where both are below half of the modulus; and so are the others and the numbers that they stand for.
         """
         most = 1 << numbers.bits
         weighted = math.prod(self._shape) * WEIGHTS * most
-        return (
-            2 * (self._a * most + denominator * self._b) < modulus
-            and 2 * max(weighted, abs(combined)) < modulus
-            and gmpy2.gcd(denominator, combined) == 1
-        )
+        needed = 2 * max(self._a * most + denominator * self._b, weighted, *map(abs, witnesses))
+        return bool(needed < modulus) and bool(gmpy2.gcd(denominator, *witnesses) == 1)
 
-    def _numerators(self, denominator: int, steps: int) -> tuple[Numbers, int]:
-        """D x modulo P**steps, for every entry, column by column; and P**steps."""
-        base = gmpy2.mpz(self._base)
-        modulus = base**steps
+    def _numerators(self, denominator: int, steps: int, modulus: Any) -> Numbers:
+        """D x modulo P**steps, for every entry, column by column."""
+        base = self._powers[0]
         weights, weight = [], denominator % modulus
         for _ in range(steps):
             weights.append(weight)
             weight = weight * base % modulus
-        whole = int(modulus)
-        return self._expansion.multiply(weights, whole), whole
+        return self._expansion.multiply(weights, int(modulus))
 
 
 def _complete(numerators: list[Any], modulus: Any, bits: int) -> int | None:

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from exactla.backend import Lifting
 
 
+def integers_by_entry(digits: NDArray[Any]) -> list[list[int]]:
+    """The integers of each entry, of digits [steps, entries, pieces] in two's complement, the lowest piece first."""
+    columns = np.ascontiguousarray(digits.swapaxes(0, 1))
+    return [[int.from_bytes(d.data, "little", signed=True) for d in column] for column in columns]
+
+
 class HostExpansion:
     """See `exactla.backend.Expansion`: the postconditions are there."""
 
@@ -34,6 +40,10 @@ class HostExpansion:
 
     def combinations(self) -> list[Any]:
         return self._combined
+
+    def leading(self, count: int, steps: int) -> list[list[int]]:
+        parts = [d.reshape(len(d), -1, d.shape[-1])[:, :count] for d in self._digits]
+        return integers_by_entry(np.concatenate(parts)[:steps])
 
     def multiply(self, weights: Sequence[int], modulus: int) -> ListedNumbers:
         whole = gmpy2.mpz(modulus)

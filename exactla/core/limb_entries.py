@@ -39,6 +39,21 @@ def bit_lengths(magnitudes: Limbs) -> Ints:
     return np.asarray(np.where(words != 0, LIMB * top + word_bits(words), 0))
 
 
+def longest(limbs: Limbs) -> int:
+    """Bits of the longest magnitude, 0 for none."""
+    if not limbs.size:
+        return 0
+    sign = signs(limbs)
+    for place in reversed(range(limbs.shape[-1])):
+        # two's complement: a magnitude is the flipped limbs, plus 1 where the integer is negative
+        flipped = limbs[..., place] ^ sign
+        bits = int(flipped.max()).bit_length()
+        if bits:
+            powers = limbs[(sign != 0) & (flipped == np.uint64((1 << bits) - 1))]
+            return LIMB * place + bits + int((powers[:, :place] == 0).all(axis=1).any())
+    return int(sign.any())
+
+
 def lowest_bits(magnitudes: Limbs) -> Ints:
     """Position of the lowest bit that is 1 in each magnitude, or in two's complement; NO_BITS for 0."""
     low = _first(magnitudes, range(magnitudes.shape[-1]))

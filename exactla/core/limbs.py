@@ -63,6 +63,11 @@ def extended(limbs: Limbs, count: int) -> Limbs:
     return found
 
 
+def resized(limbs: Limbs, count: int) -> Limbs:
+    """The same integers modulo 2**(64 count) in `count` limbs; a view where that is no more than before."""
+    return limbs[..., :count] if count < limbs.shape[-1] else extended(limbs, count)
+
+
 def signs(limbs: Limbs) -> Limbs:
     """All ones where an integer is negative, else 0."""
     found: NDArray[Any] = limbs[..., -1].view(np.int64) >> (LIMB - 1)
@@ -79,14 +84,14 @@ def trimmed(limbs: Limbs) -> Limbs:
 
 def added(x: Limbs, y: Limbs) -> Limbs:
     """x + y modulo 2**(64 L), for limbs of equal count."""
-    total = x + y
+    total = np.add(x, y, order="C")
     _carry(total, total < y, 1)
     return total
 
 
 def subtracted(x: Limbs, y: Limbs) -> Limbs:
     """x - y modulo 2**(64 L), for limbs of equal count."""
-    difference = x - y
+    difference = np.subtract(x, y, order="C")
     _carry(difference, x < y, -1)
     return difference
 
@@ -131,15 +136,15 @@ def shifted_down(limbs: Limbs, bits: int) -> Limbs:
     return found
 
 
-def is_less(x: Limbs, y: Limbs) -> NDArray[np.bool_]:
-    """x < y entry by entry, for limbs of equal count and any shapes that broadcast."""
-    x, y = np.broadcast_arrays(x, y)
+def compared(x: Limbs, y: Limbs) -> NDArray[np.int8]:
+    """The signs of x - y, for limbs of equal count."""
     differ = x != y
     # the highest limb that differs decides; the lowest where none does
     place = x.shape[-1] - 1 - np.argmax(differ[..., ::-1], axis=-1, keepdims=True)
     left, right = (np.take_along_axis(v, place, axis=-1)[..., 0] for v in (x, y))
     top = place[..., 0] == x.shape[-1] - 1
-    return np.asarray(np.where(top, left.view(np.int64) < right.view(np.int64), left < right))
+    is_less = np.where(top, left.view(np.int64) < right.view(np.int64), left < right)
+    return np.asarray(np.where(left == right, 0, np.where(is_less, -1, 1)), np.int8)
 
 
 def _carry(limbs: Limbs, out: NDArray[np.bool_], step: int) -> None:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Elimination, Multiprecision
-from exactla.core.limbs import LIMB, Limbs, extended, to_limbs
-from exactla.core.nearest import nearest_quotient, nearest_scaled
+from exactla.backend import Buffer, Elimination, Multiprecision
+from exactla.core.limbs import LIMB, OCTETS, to_limbs
+from exactla.core.long_buffers import diagonal, rows_of, with_limbs
 from exactla.core.planning import Arithmetic, arithmetic
 from exactla.errors import WorkspaceError
 
@@ -36,15 +36,17 @@ Progress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class Factors:
-    """L [n, n, l], U [n, columns, l] in units of 2**-precision, and which row of the matrix each of their rows is."""
+    """Buffers of L [n, n, l] and U [n, columns, l] in units of 2**-precision, and which row each of theirs is."""
 
-    lower: Limbs
-    upper: Limbs
+    lower: Buffer
+    upper: Buffer
     order: tuple[int, ...]
+    pivots: tuple[int, ...]
     precision: int
     exchanges: int
     arithmetic: Arithmetic
     memory_bytes: int
+    host_syncs: int
 
 
 class LostPivot(Exception):
@@ -62,13 +64,13 @@ class _Grown(Exception):
 
 def factorize(
     verbs: Multiprecision,
-    matrix: Limbs,
+    matrix: Buffer,
     precision: int,
     engine: str | None = None,
     memory: Callable[[], int] | None = None,
     progress: Progress | None = None,
 ) -> Factors:
-    """The factors of a matrix of integers up to 2**precision, limbs [n, columns, l] with columns >= n.
+    """The factors of a matrix of integers up to 2**precision, a buffer of limbs [n, columns, l] with columns >= n.
 
     Parameters
     ----------
@@ -84,13 +86,12 @@ def factorize(
     LostPivot
         A pivot rounds to 0.
     WorkspaceError
-        Residues of the factors take more memory.
+        The factors and their residues take more memory.
     """
     run = _Run(verbs, matrix, precision, engine, memory)
-    size = len(matrix)
     start = 0
-    while start < size:
-        stop = min(start + BLOCK, size)
+    while start < run.size:
+        stop = min(start + BLOCK, run.size)
         try:
             run.block(start, stop)
         except _Grown:
@@ -98,156 +99,130 @@ def factorize(
             continue
         start = stop
         if progress is not None:
-            progress(stop, size)
+            progress(stop, run.size)
     return run.factors()
 
 
 class _Run:
-    """A factorisation under way; what is known of the factors is on the host too."""
+    """A factorisation under way. The host knows pivots, the order of rows, and how long entries of U are."""
 
     def __init__(
         self,
         verbs: Multiprecision,
-        matrix: Limbs,
+        matrix: Buffer,
         precision: int,
         engine: str | None,
         memory: Callable[[], int] | None,
     ) -> None:
         self.verbs, self.matrix, self.precision = verbs, matrix, precision
         self.engine, self.memory = engine, memory
+        self.size: int = matrix.shape[0]
         self.growth = GROWTH_BITS
-        size, columns, _ = matrix.shape
         self.lower_limbs = (precision + 2) // LIMB + 1
-        self.order = np.arange(size)
+        self.order = np.arange(self.size)
         self.exchanges = 0
-        self.columns: list[tuple[NDArray[np.int64], Limbs]] = []  # of L: rows in the order that they had, and entries
-        self.largest_lower = 1 << precision
-        self.largest_upper = 1
-        self.upper = np.zeros((size, columns, self._upper_limbs()), np.uint64)
+        self.host_syncs = 0
+        self.pivots: list[int] = []
+        self.upper_bits = 0
+        self.columns: list[tuple[NDArray[np.int64], Buffer]] = []  # of L: rows in the order that they had, and entries
         self.begin()
-
-    def _upper_limbs(self) -> int:
-        return (self.precision + self.growth + 1) // LIMB + 1
+        self.upper = verbs.zeros((*matrix.shape[:2], self.upper_limbs))
 
     def begin(self) -> None:
         """Start with residues of nothing."""
-        size, columns, _ = self.matrix.shape
+        size, columns = self.size, self.matrix.shape[1]
         bits = 2 * self.precision + self.growth + size.bit_length() + 2
         self.arithmetic = arithmetic(self.verbs, bits, self.engine)
         base, engine = self.arithmetic.base, self.arithmetic.engine
-        self.memory_bytes = self.verbs.elimination_bytes(size, columns, base, engine)
+        # of whatever the moduli can tell
+        self.upper_limbs = max(base.product.bit_length() - self.precision, 1) // LIMB + 1
+        factors = OCTETS * size * (columns * self.upper_limbs + 2 * size * self.lower_limbs)
+        self.memory_bytes = factors + self.verbs.elimination_bytes(size, columns, base, engine)
         if self.memory is not None and self.memory_bytes > (allowed := self.memory()):
-            raise WorkspaceError(self.memory_bytes, allowed)
-        matrix = self.verbs.upload(self.matrix[self.order])
+            raise WorkspaceError(self.memory_bytes, allowed, "factors and their residues need")
+        matrix = rows_of(self.verbs, self.matrix, self.order) if self.columns else self.matrix
         self.elimination: Elimination = self.verbs.elimination(matrix, self.precision, base, engine)
 
     def enlarge(self, start: int) -> None:
         """Moduli for longer sums, and residues of the first columns and rows of the factors for them."""
         self.growth += MORE_GROWTH_BITS
-        self.upper = extended(self.upper, self._upper_limbs())
         self.begin()
-        lower, put = self._lower(start), self.elimination
+        self.upper = with_limbs(self.verbs, self.upper, self.upper_limbs)
+        lower = self._lower(start)
         for first in range(0, start, BLOCK):
             stop = min(first + BLOCK, start)
-            put.open_columns(first, stop)
-            for j in range(first, stop):
-                put.put_column(j, j - first, self.verbs.upload(lower[first:, j]))
-            put.exchange(first, range(len(lower) - first))
-            for i in range(first, stop):
-                put.put_row(i, i + 1, self.verbs.upload(self.upper[i, i + 1 :]))
-            put.close()
+            self.elimination.put(first, stop, lower[first:, first:stop], self.upper[first:stop])
 
     def block(self, start: int, stop: int) -> None:
         """Columns start..stop-1 of L, and so many rows of U."""
-        known = self.largest_lower, self.largest_upper
-        try:
-            order, exchanges, columns = self._columns(start, stop)
-            entered = self.order[start:].copy()
-            self.elimination.exchange(start, order.tolist())
-            self._rows(start, stop)
-            self.elimination.close()
-        except _Grown:
-            self.largest_lower, self.largest_upper = known
-            raise
+        del self.pivots[start:]
+        order, exchanges, columns = self._columns(start, stop)
+        self.elimination.exchange(start, order.tolist())
+        self.elimination.rows(start, stop, self.upper[start:stop])
+        self.upper_bits = self._checked_bits(start, stop, self.matrix.shape[1])
+        self.elimination.close()
+        entered = self.order[start:].copy()
         self.order[start:] = entered[order]
         self.exchanges += exchanges
         self.columns.append((entered, columns))
 
-    def _columns(self, start: int, stop: int) -> tuple[NDArray[np.int64], int, Limbs]:
+    def _columns(self, start: int, stop: int) -> tuple[NDArray[np.int64], int, Buffer]:
         """The new order of the rows from `start` on, how many exchanges made it, and L in their old order."""
-        verbs, elimination = self.verbs, self.elimination
-        size = len(self.matrix)
-        order = np.arange(size - start)
-        exchanges = 0
-        found = np.zeros((size - start, stop - start, self.lower_limbs), np.uint64)
-        elimination.open_columns(start, stop)
-        for j in range(start, stop):
-            self._check(j)
-            sums = elimination.column(j)
-            place, value = verbs.largest(sums, order[j - start :].tolist())
-            pivot = nearest_scaled(value, -self.precision)
-            if pivot == 0:
-                raise LostPivot(j, value)
-            first, row = order[j - start], order[j - start + place]
-            order[j - start], order[j - start + place] = row, first
-            exchanges += place > 0
-            column = verbs.divide(sums, pivot, self.lower_limbs)
-            elimination.put_column(j, int(row), column)
-            found[:, j - start] = verbs.download(column)
-            self.largest_lower = max(self.largest_lower, abs(nearest_quotient(value, pivot)))
-            self.largest_upper = max(self.largest_upper, abs(pivot))
-            self.upper[j, j] = to_limbs([pivot], self.upper.shape[-1])[0]
-            if j + 1 < stop:
-                self._put_row(j, j + 1, stop, elimination.rest_of_row(j))
-        return order, exchanges, found
+        columns = self.verbs.zeros((self.size - start, stop - start, self.lower_limbs))
+        found = self.elimination.columns(start, stop, columns, self.upper[start:stop])
+        self.pivots += found.values
+        self.host_syncs += len(found.values)
+        if found.lost is not None:
+            done = len(self.pivots)
+            self._checked_bits(start, done, stop)
+            raise LostPivot(done, found.lost)
+        return found.order, found.exchanges, columns
 
-    def _rows(self, start: int, stop: int) -> None:
-        if stop == self.matrix.shape[1]:
-            return
-        self.elimination.open_rows(start, stop)
-        for i in range(start, stop):
-            self._check(i)
-            self._put_row(i, stop, self.matrix.shape[1], self.elimination.row(i))
+    def _checked_bits(self, start: int, stop: int, columns: int) -> int:
+        """Bits of U down to row `stop`; raises where a sum so far, in these columns, might be beyond the moduli.
 
-    def _put_row(self, i: int, first: int, stop: int, sums: object) -> None:
-        row = self.verbs.scale(sums, -self.precision, self.upper.shape[-1])
-        self.elimination.put_row(i, first, row)
-        self.upper[i, first:stop] = self.verbs.download(row)
-        _, value = self.verbs.largest(row, range(stop - first))
-        self.largest_upper = max(self.largest_upper, abs(value))
-
-    def _check(self, terms: int) -> None:
-        """Raise where a sum of so many products might be too long for the moduli, or an entry of U for its limbs."""
-        bound = (1 << 2 * self.precision) + terms * self.largest_lower * self.largest_upper
-        limit = min(self.arithmetic.base.product >> 2, 1 << (self.precision + LIMB * self.upper.shape[-1] - 2))
-        if bound > limit:
+        The first sum that was would come from entries of U that are right, and so be below the bound of those that
+        were found, right or wrong. So no sum was where that bound is not. |L_ij| is at most 3/2 2**F, because
+        |s_ij| <= |s_jj| < (|U_jj| + 1/2) 2**F.
+        """
+        found = [self.upper_bits, *(p.bit_length() for p in self.pivots[start:stop])]
+        self.host_syncs += 1
+        found.append(self.verbs.most_bits(self.upper[start:stop, start:columns]))
+        bits = max(found)
+        bound = (1 << 2 * self.precision) + (3 * stop << self.precision + bits - 1)
+        if bound > self.arithmetic.base.product >> 2:
             raise _Grown
+        return bits
 
-    def _lower(self, stop: int) -> Limbs:
-        """The first columns of L, its rows in the order of now; 0 on the diagonal and above."""
-        size = len(self.matrix)
-        lower = np.zeros((size, stop, self.lower_limbs), np.uint64)
+    def _lower(self, stop: int) -> Buffer:
+        """The first columns of L, its rows in the order of now; on the diagonal and above are any numbers."""
+        lower = self.verbs.zeros((self.size, stop, self.lower_limbs))
         start = 0
-        for entered, columns in self.columns:
-            place = np.empty(size, np.int64)
+        while self.columns:
+            entered, columns = self.columns.pop(0)
+            place = np.empty(self.size, np.int64)
             place[entered] = np.arange(len(entered))
             width = columns.shape[1]
-            lower[start:, start : start + width] = columns[place[self.order[start:]]]
+            moved = rows_of(self.verbs, columns, place[self.order[start:]])
+            self.verbs.store(lower[start:, start : start + width], moved)
             start += width
-        lower[np.triu_indices(size, 0, stop)] = 0
+        self.columns.append((self.order.copy(), lower))
         return lower
 
     def factors(self) -> Factors:
         """What was found."""
-        size = len(self.matrix)
-        lower = self._lower(size)
-        lower[np.arange(size), np.arange(size)] = to_limbs([1 << self.precision], self.lower_limbs)
+        lower = self._lower(self.size)
+        ones = to_limbs([1 << self.precision] * self.size, self.lower_limbs)
+        self.verbs.store(diagonal(lower), self.verbs.upload(ones))
+        self.verbs.store(diagonal(self.upper), self.verbs.upload(to_limbs(self.pivots, self.upper_limbs)))
         return Factors(
             lower,
             self.upper,
             tuple(int(i) for i in self.order),
+            tuple(self.pivots),
             self.precision,
             self.exchanges,
             self.arithmetic,
             self.memory_bytes,
+            self.host_syncs,
         )

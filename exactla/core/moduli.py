@@ -3,9 +3,12 @@
 Everything is computed once with Python integers; backends turn the constants into tables of their own.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import gcd, prod
+from math import log2, prod
+
+import gmpy2
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class ResidueBase:
     @cached_property
     def product(self) -> int:
         """M, the product of the moduli."""
-        return prod(self.moduli)
+        return int(prod(map(gmpy2.mpz, self.moduli)))
 
     @cached_property
     def cofactors(self) -> tuple[int, ...]:
@@ -27,7 +30,8 @@ class ResidueBase:
     @cached_property
     def weights(self) -> tuple[int, ...]:
         """(M / m)**-1 mod m for each modulus m: s = sum over m of (s * weight mod m) * cofactor, modulo M."""
-        return tuple(pow(c, -1, m) if m > 1 else 0 for c, m in zip(self.cofactors, self.moduli, strict=True))
+        product = gmpy2.mpz(self.product)
+        return tuple(pow(int(product % (m * m)) // m, -1, m) if m > 1 else 0 for m in self.moduli)
 
     @property
     def capacity(self) -> int:
@@ -54,15 +58,41 @@ def residue_base(limit: int, bits: int) -> ResidueBase | None:
 
 @lru_cache(maxsize=1024)
 def _greedy(limit: int, bits: int) -> ResidueBase | None:
-    chosen: list[int] = []
     product = 1
-    for candidate in range(limit, 1, -1):
+    # longer bases begin with shorter ones
+    for count, modulus in enumerate(moduli := _coprime(limit, 1 << bits.bit_length()), 1):
+        product *= modulus
         if product.bit_length() > bits:
-            return ResidueBase(tuple(chosen))
-        if gcd(candidate, product) == 1:
-            chosen.append(candidate)
-            product *= candidate
-    return ResidueBase(tuple(chosen)) if product.bit_length() > bits else None
+            return ResidueBase(moduli[:count])
+    return None
+
+
+@lru_cache(maxsize=64)
+def _coprime(limit: int, bits: int) -> tuple[int, ...]:
+    """The largest number up to `limit`, the next one coprime to it, and so on, to more than `bits` bits or the end."""
+    chosen: list[int] = []
+    is_free = bytearray(b"\1" * (limit + 1))
+    candidate, found_bits = limit, 0.0
+    while candidate > 1 and found_bits <= bits + 1:
+        chosen.append(candidate)
+        found_bits += log2(candidate)
+        for p in _primes_of(candidate):
+            is_free[::p] = bytes(limit // p + 1)
+        candidate = is_free.rfind(1, 2, candidate)
+    return tuple(chosen)
+
+
+def _primes_of(number: int) -> Iterator[int]:
+    """The primes that divide a number."""
+    p = 2
+    while p * p <= number:
+        if number % p == 0:
+            yield p
+            while number % p == 0:
+                number //= p
+        p += 1 if p == 2 else 2
+    if number > 1:
+        yield number
 
 
 @lru_cache(maxsize=64)

@@ -119,7 +119,7 @@ def _biases(count: int) -> Any:
 
 def _table(weights: Sequence[Any], length: int, pieces: int) -> NDArray[np.float64]:
     """[pieces of a sum, steps * pieces of a digit]."""
-    text = b"".join(int(w).to_bytes(2 * length, "little") for w in weights)
+    text = b"".join(w.to_bytes(2 * length, "little") for w in weights)
     cut = np.frombuffer(text, "<u2").reshape(len(weights), length).astype(np.float64).T
     table = np.zeros((length + pieces, len(weights), pieces))
     for place in range(pieces):

@@ -29,9 +29,9 @@ def rational(residue: Any, modulus: Any, halving: Halving | None = None) -> tupl
     Where there is a pair with |num| * den far below the modulus, and neither is near its square root, it is this one.
     """
     x, y = gmpy2.mpz(modulus), gmpy2.mpz(residue) % modulus
-    a, b, c, d = _halved(x, y, halving or EUCLID)
+    (_, b, _, d), x, y = _halved(x, y, halving or EUCLID)
     # (remainder, cofactor of the residue) of two neighbours: a basis of the lattice
-    num, den = _shortest((a * x + b * y, b), (c * x + d * y, d))
+    num, den = _shortest((x, b), (y, d))
     return (int(num), int(den)) if den >= 0 else (int(-num), int(-den))
 
 
@@ -51,40 +51,42 @@ def _shortest(u: tuple[Any, Any], v: tuple[Any, Any]) -> tuple[Any, Any]:
         norm_u = u[0] * u[0] + u[1] * u[1]
 
 
-def _halved(x: Any, y: Any, halving: Halving) -> Matrix:
-    """A matrix, of entries about half as long as x >= y >= 0, that takes (x, y) to numbers about half as long.
+def _halved(x: Any, y: Any, halving: Halving) -> tuple[Matrix, Any, Any]:
+    """A matrix, of entries about half as long as x >= y >= 0, and what it makes of (x, y): numbers about half as long.
 
     Quotients of the leading parts are those of the whole but for the last ones, and a wrong one does no harm: the
     matrix stays unimodular, and what it misses is left to the caller's reduction.
     """
     length = x.bit_length()
     if length <= halving.bits:
-        return halving.halve(int(x), int(y))
+        a, b, c, d = halving.halve(int(x), int(y))
+        return (a, b, c, d), a * x + b * y, c * x + d * y
     goal = length // 2 + 1
     if y.bit_length() <= goal:
-        return 1, 0, 0, 1
-    a, b, c, d, x, y = _applied(_halved(x >> goal, y >> goal, halving), x, y)
+        return (1, 0, 0, 1), x, y
+    (a, b, c, d), x, y = _by_leading_parts(x, y, goal, halving)
     if y.bit_length() <= goal:
-        return a, b, c, d
+        return (a, b, c, d), x, y
     quotient, remainder = gmpy2.f_divmod(x, y)
     a, b, c, d = c, d, a - quotient * c, b - quotient * d
     x, y = y, remainder
     shift = 2 * goal - x.bit_length()
     if y.bit_length() <= goal or shift <= 0:
-        return a, b, c, d
-    e, f, g, h, _, _ = _applied(_halved(x >> shift, y >> shift, halving), x, y)
-    return e * a + f * c, e * b + f * d, g * a + h * c, g * b + h * d
+        return (a, b, c, d), x, y
+    (e, f, g, h), x, y = _by_leading_parts(x, y, shift, halving)
+    return (e * a + f * c, e * b + f * d, g * a + h * c, g * b + h * d), x, y
 
 
-def _applied(matrix: Matrix, x: Any, y: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
-    """The matrix and what it makes of (x, y), with signs and order of the rows that make x >= y >= 0."""
-    a, b, c, d = matrix
-    x, y = a * x + b * y, c * x + d * y
+def _by_leading_parts(x: Any, y: Any, shift: int, halving: Halving) -> tuple[Matrix, Any, Any]:
+    """As `_halved` of x and y without their last bits, with signs and order of the rows that make x >= y >= 0."""
+    (a, b, c, d), upper_x, upper_y = _halved(x >> shift, y >> shift, halving)
+    low_x, low_y = gmpy2.f_mod_2exp(x, shift), gmpy2.f_mod_2exp(y, shift)
+    x, y = (upper_x << shift) + a * low_x + b * low_y, (upper_y << shift) + c * low_x + d * low_y
     if x < 0:
         x, a, b = -x, -a, -b
     if y < 0:
         y, c, d = -y, -c, -d
-    return (a, b, c, d, x, y) if x >= y else (c, d, a, b, y, x)
+    return ((a, b, c, d), x, y) if x >= y else ((c, d, a, b), y, x)
 
 
 def _euclid(x: int, y: int) -> Matrix:

@@ -9,119 +9,136 @@ Half of the unknowns are found first; what they contribute to the other half is 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from exactla.backend import Multiprecision
-from exactla.core.limb_entries import bit_lengths, magnitudes
-from exactla.core.limbs import LIMB, Limbs, extended, from_limbs, limbs_needed, shifted_up, subtracted, to_limbs
-from exactla.core.nearest import nearest_quotient, nearest_scaled
-from exactla.core.planning import arithmetic, sum_bits
+from exactla.backend import Buffer, Multiprecision
+from exactla.core.limbs import LIMB, from_limbs
+from exactla.core.long_buffers import diagonal, rows_of, with_limbs
+from exactla.core.planning import Arithmetic, arithmetic, sum_bits
+from exactla.errors import EngineLimitError
 
-LEAF_WORK = 64
-"""Unknowns times right-hand sides that are found entry by entry."""
+LEADING_BITS = 4
+"""Moduli are for a number of bits with zeros behind so many leading ones, so that many products share tables."""
 
 
-@dataclass(frozen=True)
 class Substitution:
-    """A triangular matrix of limbs [n, n, l], of which entries left of the diagonal are read, and its divisors.
+    """A triangular system under way.
 
-    Divisors are None for a unit diagonal, 2**F in units of 2**-F.
+    Parameters
+    ----------
+    lower : buffer [n, n, l]
+        Entries left of the diagonal are read.
+    divisors : sequence of int, optional
+        The diagonal; without it 2**F, in units of 2**-F.
+    right : buffer [n, c, m]
+        The right-hand sides.
     """
 
-    verbs: Multiprecision
-    lower: Limbs
-    divisors: Sequence[int] | None
-    precision: int
-    engine: str | None = None
+    def __init__(
+        self,
+        verbs: Multiprecision,
+        lower: Buffer,
+        divisors: Sequence[int] | None,
+        right: Buffer,
+        precision: int,
+        engine: str | None = None,
+    ) -> None:
+        self.verbs, self.lower, self.divisors = verbs, lower, divisors
+        self.precision, self.engine = precision, engine
+        self.rows, self.columns, _ = right.shape
+        self.bits = verbs.most_bits(right) + precision
+        # 2**F b minus what is known so far contributes, and the unknowns by columns
+        self.sums = verbs.scale(right, precision, self.bits // LIMB + 1)
+        self.found = verbs.zeros((self.columns, self.rows, precision // LIMB + 1))
 
-    def solve(self, right: Limbs) -> Limbs:
-        """The solution, limbs [n, c, l], for right-hand sides [n, c, m]."""
-        size, columns, _ = right.shape
-        if 0 in (size, columns):
-            return np.zeros((size, columns, 1), np.uint64)
-        found: list[list[int]] = []
-        step = max(1, LEAF_WORK // columns)
-        self._solve(_Sums(right, self.precision), slice(0, size), step, found)
-        integers = np.array(found, object).reshape(size, columns)
-        return to_limbs(integers, limbs_needed(integers.flat))
+    def solve(self) -> Buffer:
+        """The solution, limbs [n, c, l]."""
+        if self.rows and self.columns:
+            self._solve(slice(0, self.rows), self.bits, max(1, self.verbs.few_unknowns // self.columns))
+        places = np.arange(self.columns * self.rows).reshape(self.columns, self.rows)
+        return self.verbs.gather(self.found, places.T)
 
-    def _solve(self, sums: "_Sums", rows: slice, step: int, found: list[list[int]]) -> None:
-        """Appends the components of these rows; `sums` holds 2**F b minus what those before them contribute."""
+    def _solve(self, rows: slice, bits: int, step: int) -> None:
+        """Find the components of these rows; their sums, so far, are below 2**bits in magnitude."""
         size = rows.stop - rows.start
+        if step == 1 == size:
+            self._solve_row(rows.start, bits)
+            return
         if size <= step:
-            self._solve_directly(sums, rows, found)
+            self._solve_few(rows)
             return
         middle = rows.start + size // 2
-        self._solve(sums, slice(rows.start, middle), step, found)
-        known = np.array(found[rows.start : middle], object)
+        self._solve(slice(rows.start, middle), bits, step)
         below = slice(middle, rows.stop)
-        sums.subtract(below, self._product(self.lower[below, rows.start : middle], known))
-        self._solve(sums, below, step, found)
+        more = self._subtract_known(below, slice(rows.start, middle), bits)
+        self._solve(below, more, step)
 
-    def _product(self, lower: Limbs, known: "np.ndarray[tuple[int, ...], np.dtype[np.object_]]") -> Limbs:
-        right = to_limbs(np.ascontiguousarray(known.T), limbs_needed(known.ravel().tolist()))
-        bits = sum_bits(most_bits(lower), most_bits(right), lower.shape[1])
-        plan = arithmetic(self.verbs, bits, self.engine)
-        left = self.verbs.upload(np.ascontiguousarray(lower))
-        count = (bits + 1) // LIMB + 1
-        product = self.verbs.product(left, self.verbs.upload(right), count, plan.base, plan.engine)
-        return self.verbs.download(product)
+    def _subtract_known(self, rows: slice, known: slice, bits: int) -> int:
+        """Take what the known rows contribute from the sums of other rows; bits of these."""
+        verbs = self.verbs
+        factors, values = self.lower[rows, known], self.found[:, known]
+        product_bits = sum_bits(verbs.most_bits(factors), verbs.most_bits(values), known.stop - known.start)
+        plan = self._arithmetic(product_bits)
+        product = verbs.product(factors, values, (product_bits + 1) // LIMB + 1, plan.base, plan.engine)
+        bits = max(bits, product_bits) + 1
+        self.sums = with_limbs(verbs, self.sums, max(bits // LIMB + 1, self.sums.shape[-1]))
+        verbs.store(self.sums[rows], verbs.subtract(self.sums[rows], product, self.sums.shape[-1]))
+        return bits
 
-    def _solve_directly(self, sums: "_Sums", rows: slice, found: list[list[int]]) -> None:
-        lower = from_limbs(self.lower[rows, rows])
-        for i, totals in enumerate(sums.integers(rows)):
-            for k in range(i):
-                factor = lower[i, k]
-                totals[:] = [s - factor * x for s, x in zip(totals, found[rows.start + k], strict=True)]
-            found.append([self._rounded(s, rows.start + i) for s in totals])
+    def _arithmetic(self, bits: int) -> Arithmetic:
+        try:
+            return arithmetic(self.verbs, _shared_bits(bits), self.engine)
+        except EngineLimitError:
+            return arithmetic(self.verbs, bits, self.engine)
 
-    def _rounded(self, total: int, row: int) -> int:
+    def _solve_row(self, row: int, bits: int) -> None:
         if self.divisors is None:
-            return nearest_scaled(total, -self.precision)
-        return nearest_quotient(total, self.divisors[row])
+            count = (max(bits - self.precision, 0) + 1) // LIMB + 1
+            found = self.verbs.scale(self.sums[row], -self.precision, count)
+        else:
+            divisor = self.divisors[row]
+            # quotients are below 2**(bits + 1 - length), and a division leaves two bits of its limbs
+            count = (max(bits + 1 - divisor.bit_length(), 0) + 2) // LIMB + 1
+            found = self.verbs.divide(self.sums[row], divisor, count)
+        self._make_room(count)
+        self.verbs.store(self.found[:, row], found)
+
+    def _solve_few(self, rows: slice) -> None:
+        divisors = None if self.divisors is None else self.divisors[rows]
+        found = self.verbs.substitute(self.lower[rows, rows], divisors, self.precision, self.sums[rows])
+        count = found.shape[-1]
+        self._make_room(count)
+        places = np.arange(self.columns * (rows.stop - rows.start)).reshape(-1, self.columns)
+        self.verbs.store(self.found[:, rows], self.verbs.gather(found, places.T))
+
+    def _make_room(self, count: int) -> None:
+        self.found = with_limbs(self.verbs, self.found, max(count, self.found.shape[-1]))
 
 
-class _Sums:
-    """Running sums of limbs, which grow as what is subtracted from them does."""
-
-    def __init__(self, right: Limbs, precision: int) -> None:
-        self.limbs = shifted_up(right, precision, right.shape[-1] + precision // LIMB + 2)
-
-    def subtract(self, rows: slice, product: Limbs) -> None:
-        bits = max(most_bits(self.limbs[rows]), most_bits(product)) + 2
-        count = max(self.limbs.shape[-1], product.shape[-1], bits // LIMB + 1)
-        self.limbs = extended(self.limbs, count)
-        self.limbs[rows] = subtracted(self.limbs[rows], extended(product, count))
-
-    def integers(self, rows: slice) -> list[list[int]]:
-        found: list[list[int]] = from_limbs(self.limbs[rows]).tolist()
-        return found
-
-
-def most_bits(limbs: Limbs) -> int:
-    """Bits of the longest magnitude."""
-    lengths = bit_lengths(magnitudes(limbs.reshape(-1, limbs.shape[-1]))[0])
-    return int(lengths.max(initial=0))
+def _shared_bits(bits: int) -> int:
+    """A number not below that few numbers share: at most an eighth larger."""
+    dropped = max(bits.bit_length() - LEADING_BITS, 0)
+    return -(-bits >> dropped) << dropped
 
 
 def solve(
     verbs: Multiprecision,
-    lower: Limbs,
-    upper: Limbs,
+    lower: Buffer,
+    upper: Buffer,
     precision: int,
     engine: str | None,
-    right: Limbs,
+    right: Buffer,
     progress: Callable[[int, int], object] | None = None,
-) -> Limbs:
+) -> Buffer:
     """x with U x = y and L y = right, both rounded as above."""
-    y = Substitution(verbs, lower, None, precision, engine).solve(right)
+    y = Substitution(verbs, lower, None, right, precision, engine).solve()
     if progress is not None:
         progress(1, 2)
-    divisors = [int(u) for u in from_limbs(upper[np.arange(len(upper)), np.arange(len(upper))])]
-    reverse = np.ascontiguousarray(upper[::-1, : len(upper)][:, ::-1])
-    x = Substitution(verbs, reverse, divisors[::-1], precision, engine).solve(y[::-1])
+    size = lower.shape[0]
+    divisors: list[int] = from_limbs(verbs.download(diagonal(upper))).tolist()
+    # the last unknown first
+    x = Substitution(verbs, upper[:, :size][::-1, ::-1], divisors[::-1], y[::-1], precision, engine).solve()
     if progress is not None:
         progress(2, 2)
-    return np.ascontiguousarray(x[::-1])
+    return rows_of(verbs, x, range(size)[::-1])

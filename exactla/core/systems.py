@@ -17,8 +17,9 @@ from exactla.backend import Backend, Lifting, Minor
 from exactla.core.conditions import Conditions
 from exactla.core.cramer import cramer
 from exactla.core.determinants import determinant_of as lifted_determinant
-from exactla.core.dixon import InverseMatrix, NotFound, find_lifting, lifting_bytes, rough_bound
+from exactla.core.dixon import InverseMatrix, NotFound, find_lifting, lifting_bytes
 from exactla.core.elimination import Factors, echelon, factors
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.numerators import Numerators, Solver, lowest_terms
 from exactla.core.primes import primes_below
@@ -109,15 +110,16 @@ def inverse_of(backend: Backend, matrix: Integers, conditions: Conditions) -> In
     if len(matrix) < LEAST_LONG:
         found = factors(matrix.tolist())
         return None if found is None else EliminatedMatrix(matrix, found)
+    whole = IntegerMatrix(matrix)
     try:
-        return _inverse_matrix(backend, matrix, find_lifting(backend, matrix, conditions), conditions)
+        return _inverse_matrix(backend, whole, find_lifting(backend, whole, conditions), conditions)
     except NotFound:
-        return _inverse_by_minors(backend, matrix, conditions)
+        return _inverse_by_minors(backend, whole, conditions)
 
 
-def _inverse_matrix(backend: Backend, matrix: Integers, lifting: Lifting, conditions: Conditions) -> InverseMatrix:
+def _inverse_matrix(backend: Backend, matrix: IntegerMatrix, lifting: Lifting, conditions: Conditions) -> InverseMatrix:
     def room() -> int:
-        used = lifting_bytes(backend, len(matrix), len(lifting.base.moduli), rough_bound(matrix))
+        used = lifting_bytes(backend, len(matrix), len(lifting.base.moduli), matrix.rough_bound)
         return conditions.workspace(backend) - used
 
     return InverseMatrix(matrix, lifting, conditions, room, halving=backend.halving)
@@ -127,12 +129,12 @@ def _is_small(backend: Backend, matrix: Integers) -> bool:
     return matrix.dtype == np.int64 and LEAST_MODULAR <= len(matrix) < backend.least_lifting
 
 
-def _inverse_by_minors(backend: Backend, matrix: Integers, conditions: Conditions) -> Inverse | None:
+def _inverse_by_minors(backend: Backend, matrix: IntegerMatrix, conditions: Conditions) -> Inverse | None:
     """As `inverse_of`, for a matrix that many primes find singular."""
-    for prime, minor in _minors(backend, matrix, conditions):
+    for prime, minor in _minors(backend, matrix.entries, conditions):
         if len(minor.columns) == len(matrix):
             return _inverse_matrix(backend, matrix, backend.lifting(matrix, ResidueBase((prime,))), conditions)
-        parts = _parts(backend, matrix, minor, conditions, 1)
+        parts = _parts(backend, matrix.entries, minor, conditions, 1)
         if _holds(parts):
             return None
     raise NotFound
@@ -202,7 +204,7 @@ class Parts:
         found = [0] * len(self.matrix)
         found[row] = 1
         if self.inverse is not None:
-            transposed = np.ascontiguousarray(self.inverse.matrix.T)
+            transposed = np.ascontiguousarray(self.matrix[self.rows][:, self.columns].T)
             inverse = inverse_of(backend, transposed, Conditions())
             if inverse is None:
                 raise ArithmeticError("a nonsingular matrix has a singular transpose: the backend is wrong")

@@ -1,69 +1,88 @@
-"""Elementwise arithmetic of multi-limb integers: results in as many limbs as they need.
+"""Elementwise arithmetic of multi-limb integers, wherever they live: results in as many limbs as they need.
 
-Knows limbs alone; exponents only as distances.
+Knows limbs alone, and the verbs of their place; exponents only as distances. What has no verb is done on the host.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from exactla.backend import Buffer, Multiprecision
 from exactla.core import limb_entries, limbs
 from exactla.core.expansions import blocks
 from exactla.core.limb_entries import bit_lengths, magnitudes
-from exactla.core.limbs import LIMB, Limbs, extended, from_limbs, shifted_up, to_limbs, trimmed
+from exactla.core.limbs import LIMB, Limbs, extended, from_limbs, limbs_needed, to_limbs, trimmed
+from exactla.core.long_buffers import with_limbs
 from exactla.multiprecision.limits import check_room
+from exactla.multiprecision.multiplying import Multiplication
 from exactla.results import Rounding
-
-is_less = limbs.is_less
 
 HALF = 32
 """Bits of a factor that limbs are multiplied by in 64-bit arithmetic."""
 
 
-def most_bits(x: Limbs) -> int:
-    """Length of the longest magnitude of limbs [N, L]."""
-    return max((int(bit_lengths(magnitudes(x[a:b])[0]).max()) for a, b in blocks(*x.shape)), default=0)
+def fitted(verbs: Multiprecision, x: Buffer) -> Buffer:
+    """The same integers in the limbs that their bits ask for."""
+    if isinstance(x, np.ndarray):
+        return trimmed(x)
+    count = verbs.most_bits(x) // LIMB + 1
+    return x if count >= x.shape[-1] else verbs.scale(x, 0, count)
 
 
-def common_unit(sides: Sequence[tuple[Limbs, int]]) -> tuple[int, int]:
-    """The smaller exponent, and limbs that hold both sides in units of it, and their sum and difference."""
-    there = [(x, e) for x, e in sides if x.any()]
+def common_unit(verbs: Multiprecision, sides: Sequence[tuple[Buffer, int]]) -> tuple[int, int]:
+    """The exponent of the smaller unit, and limbs that hold both sides, their sum and their difference in it."""
+    there = [(bits, e) for x, e in sides if (bits := verbs.most_bits(x))]
     if not there:
         return min(e for _, e in sides), 1
     exponent = min(e for _, e in there)
-    top = max(LIMB * x.shape[-1] + e for x, e in there)
-    return exponent, -(-(top + 1 - exponent) // LIMB)
+    top = max(bits + e for bits, e in there)
+    return exponent, (top + 1 - exponent) // LIMB + 1
 
 
-def in_unit(x: Limbs, exponent: int, unit: int, count: int) -> Limbs:
-    """The numbers x * 2**exponent in units of 2**unit, in so many limbs, for a unit of `common_unit`."""
-    if not x.any():
-        return np.zeros((*x.shape[:-1], count), np.uint64)
-    return shifted_up(x, exponent - unit, count)
+def in_unit(verbs: Multiprecision, x: Buffer, shift: int, count: int) -> Buffer:
+    """The numbers x * 2**shift in so many limbs, which hold them; a negative shift is one of zeros."""
+    if shift == 0 and count == x.shape[-1]:
+        return x
+    return verbs.scale(x, shift, count) if shift >= 0 else verbs.zeros((*x.shape[:-1], count))
 
 
-def added(x: Limbs, y: Limbs) -> Limbs:
-    """x + y, for limbs that hold it."""
-    return trimmed(limbs.added(x, y))
+def broadcast(verbs: Multiprecision, x: Buffer, shape: tuple[int, ...]) -> Buffer:
+    """The entries in a shape that theirs broadcasts to."""
+    own = x.shape[:-1]
+    return x if own == shape else verbs.gather(x, np.broadcast_to(numbered(own), shape))
 
 
-def subtracted(x: Limbs, y: Limbs) -> Limbs:
-    """x - y, for limbs that hold it."""
-    return trimmed(limbs.subtracted(x, y))
+def numbered(shape: tuple[int, ...]) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
+    """The place in C order of every entry of an array of this shape."""
+    return np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
 
 
-def negated(x: Limbs) -> Limbs:
+def negated(verbs: Multiprecision, x: Buffer) -> Buffer:
     """-x."""
-    return trimmed(limbs.negated(_with_room(x)))
+    if isinstance(x, np.ndarray):
+        return trimmed(limbs.negated(_with_room(x)))
+    return verbs.subtract(verbs.zeros((*x.shape[:-1], 1)), x, verbs.most_bits(x) // LIMB + 1)
 
 
-def absolute(x: Limbs) -> Limbs:
+def absolute(verbs: Multiprecision, x: Buffer) -> Buffer:
     """The absolute values of limbs [N, L]."""
-    return trimmed(magnitudes(_with_room(x))[0])
+    return _on_host(verbs, x, lambda y: trimmed(magnitudes(_with_room(y))[0]))
 
 
-def multiplied(x: Limbs, factor: int) -> Limbs:
+def _on_host(verbs: Multiprecision, x: Buffer, function: Callable[[Limbs], Limbs]) -> Buffer:
+    return function(x) if isinstance(x, np.ndarray) else verbs.upload(function(verbs.download(x)))
+
+
+def multiplied(verbs: Multiprecision, x: Buffer, factor: int) -> Buffer:
     """x * factor, for limbs [N, L]."""
+    if isinstance(x, np.ndarray):
+        return _multiplied(x, factor)
+    right = verbs.upload(to_limbs([factor], limbs_needed([factor])))
+    product, _ = Multiplication(verbs, verbs).product(x[:, None], right[None])
+    return fitted(verbs, product.reshape(x.shape[0], product.shape[-1]))
+
+
+def _multiplied(x: Limbs, factor: int) -> Limbs:
     if abs(factor) >> HALF:
         return _multiplied_long(x, factor)
     count = x.shape[-1] + 1
@@ -96,8 +115,15 @@ def _multiplied_long(x: Limbs, factor: int) -> Limbs:
     return trimmed(to_limbs(from_limbs(x) * factor, count))
 
 
-def rounded(x: Limbs, precision: int, rounding: Rounding) -> Limbs:
+def rounded(verbs: Multiprecision, x: Buffer, precision: int, rounding: Rounding) -> Buffer:
     """Each integer of limbs [N, L] rounded to so many significant bits."""
+    if isinstance(x, np.ndarray) or rounding is not Rounding.NEAREST:
+        return _on_host(verbs, x, lambda y: _rounded(y, precision, rounding))
+    room = (verbs.most_bits(x) + 1) // LIMB + 1
+    return fitted(verbs, verbs.round_leading(with_limbs(verbs, x, max(room, x.shape[-1])), precision))
+
+
+def _rounded(x: Limbs, precision: int, rounding: Rounding) -> Limbs:
     wide = _with_room(x).copy()
     for start, stop in blocks(*wide.shape):
         part = wide[start:stop]

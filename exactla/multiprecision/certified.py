@@ -1,7 +1,8 @@
-"""Solutions in multiple precision whose leading digits are proven, at whatever precision that takes."""
+"""Solutions and factors in multiple precision whose leading digits are proven, at whatever precision that takes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import gmpy2
 import numpy as np
@@ -9,13 +10,11 @@ from numpy.typing import NDArray
 
 from exactla import settings
 from exactla.arguments import integer
-from exactla.core.limbs import from_limbs
 from exactla.errors import PrecisionError, SingularMatrixError
-from exactla.factoring import LU, factored, lu_factor, read_right_side
-from exactla.multiprecision.calls import MOST_PRECISION
+from exactla.factoring import LU, Progress, factored, lu_factor, read_right_side
+from exactla.multiprecision.limits import MOST_PRECISION
 from exactla.multiprecision.mparray import MPArray
 from exactla.multiprecision.numbers import Numbers
-from exactla.multiprecision.products import mp_mm
 from exactla.solving import rank
 
 GUARD_BITS = 64
@@ -29,6 +28,8 @@ LEAST_GAIN = 4
 
 
 DEFAULT_DIGITS, MOST_DIGITS = 16, 70_000
+
+Found = TypeVar("Found")
 
 
 def lu_solve(A: Any, b: Any, *, precision: int | str | None = None, digits: int | None = None) -> MPArray:
@@ -87,14 +88,14 @@ def lu_solve(A: Any, b: Any, *, precision: int | str | None = None, digits: int 
     if isinstance(precision, str):
         if precision != "auto":
             raise ValueError(f"precision is a number of bits or 'auto', got {precision!r}")
-        return _certified(A, b, _checked_digits(DEFAULT_DIGITS if digits is None else digits))
+        return _certified(A, b, _checked_digits(digits))
     if digits is not None:
         raise TypeError("digits go with precision='auto'")
     return lu_factor(A, precision=precision).solve(b)
 
 
 def _checked_digits(digits: Any) -> int:
-    count = integer(digits, "digits")
+    count = DEFAULT_DIGITS if digits is None else integer(digits, "digits")
     if not 1 <= count <= MOST_DIGITS:
         raise ValueError(f"digits are from 1 to {MOST_DIGITS:,}, got {count}")
     return count
@@ -103,16 +104,38 @@ def _checked_digits(digits: Any) -> int:
 def _certified(A: Any, b: Any, digits: int) -> MPArray:
     """The solution for "auto"."""
     matrix = Numbers.read(A, "A", (2,))
-    right = read_right_side(b, matrix.shape[0])
+    right = read_right_side(b, matrix)
     allowed = gmpy2.mpq(1, 10**digits)
-    kept = (10**digits).bit_length() + 3
-    precision = kept + GUARD_BITS
+    found = _raised(matrix, digits, settings.progress_callback.get(), lambda x: _refined(x, right, allowed))
+    return found.rounded(_kept_bits(digits)).reshape(right.given)
+
+
+def certified_factors(matrix: Numbers, digits: Any, report: Progress | None) -> LU:
+    """The factors for "auto": see `lu_factor`."""
+    wanted = _checked_digits(digits)
+
+    def proven(factors: LU) -> LU | None:
+        # E is the inverse's error in units of the inverse
+        return factors if _bits_left(factors) and Certificate.of(factors).contraction * 10**wanted <= 1 else None
+
+    return _raised(matrix, wanted, report, proven)
+
+
+def _kept_bits(digits: int) -> int:
+    """Bits that hold so many digits, and a few to spare."""
+    power: int = 10**digits
+    return power.bit_length() + 3
+
+
+def _raised(matrix: Numbers, digits: int, report: Progress | None, attempt: Callable[[LU], Found | None]) -> Found:
+    """What is made of the factors at the first precision at which that is not None."""
+    precision = _kept_bits(digits) + GUARD_BITS
     proven_regular = False
     while True:
         try:
-            found = _refined(factored(matrix, precision, settings.progress_callback.get()), right, allowed)
+            found = attempt(factored(matrix, precision, report))
             if found is not None:
-                return found.rounded(kept).reshape(right.given)
+                return found
             wanted = 2 * precision
         except PrecisionError as lost:
             wanted = max(precision + lost.more_bits + GUARD_BITS, precision * 3 // 2)
@@ -122,6 +145,11 @@ def _certified(A: Any, b: Any, digits: int) -> MPArray:
             _check_regular(matrix)
             proven_regular = True
         precision = min(wanted, MOST_PRECISION)
+
+
+def _bits_left(factors: LU) -> bool:
+    """Whether so many bits seem to be left in solutions that an inverse is worth while."""
+    return factors.bits_lost + LEAST_LEFT <= factors.precision
 
 
 @dataclass(frozen=True)
@@ -142,18 +170,18 @@ class Certificate:
         """The certificate with the inverse that substitution gives, all sums exact."""
         inverse = factors.inv()
         rows, scales = factors._matrix.integer_rows
-        product = mp_mm(rows, inverse)
+        product = rows @ inverse
         weights = factors.row_exponents
         least = int(weights.min(initial=0))
         by = [int(w) - least for w in weights]
         contraction = max(
             (
                 _row_sum(row, i, scale, product.exponent, by)
-                for i, (row, scale) in enumerate(zip(from_limbs(product.limbs), scales, strict=True))
+                for i, (row, scale) in enumerate(zip(product._integers(), scales, strict=True))
             ),
             default=gmpy2.mpq(0),
         )
-        sums = (sum(abs(x) << s for x, s in zip(row, by, strict=True)) for row in from_limbs(inverse.limbs))
+        sums = (sum(abs(x) << s for x, s in zip(row, by, strict=True)) for row in inverse._integers())
         growth = gmpy2.mpq(max(sums, default=0)) * gmpy2.mpq(2) ** (inverse.exponent + least)
         return Certificate(contraction, growth, weights)
 
@@ -177,7 +205,7 @@ def _row_sum(row: Any, i: int, scale: Any, exponent: int, by: list[int]) -> Any:
 
 def _refined(factors: LU, right: Numbers, allowed: Any) -> MPArray | None:
     """A solution whose error is proven to be half of what is allowed, or None where refinement gets nowhere."""
-    if factors.bits_lost + LEAST_LEFT > factors.precision:
+    if not _bits_left(factors):
         return None
     certificate = Certificate.of(factors)
     if certificate.contraction * 2 >= 1:
@@ -199,12 +227,12 @@ def _refined(factors: LU, right: Numbers, allowed: Any) -> MPArray | None:
 def _largest(x: MPArray) -> list[Any]:
     """The largest magnitude of every column."""
     unit = gmpy2.mpq(2) ** x.exponent
-    return [max((abs(v) for v in column), default=0) * unit for column in from_limbs(x.limbs).T]
+    return [max((abs(v) for v in column), default=0) * unit for column in x._integers().T]
 
 
 def _check_regular(matrix: Numbers) -> None:
     """Raise where the rank, which is exact, is not full."""
-    integers = from_limbs(matrix.integer_rows[0].limbs)
+    integers = matrix.integer_rows[0]._integers()
     found = rank(integers)
     if found < len(integers):
         raise SingularMatrixError(f"A is singular: its rank is {found} of {len(integers)}")

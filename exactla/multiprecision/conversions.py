@@ -1,4 +1,7 @@
-"""What an `MPArray` turns into: floats, components, numbers of other libraries, numerals; and its own roundings."""
+"""What an `MPArray` turns into: floats, components, numbers of other libraries, numerals; and its own roundings.
+
+Conversions work on the host, which the limbs of another device are copied to; arrays of floats go back there.
+"""
 
 from fractions import Fraction
 from typing import Any, Self
@@ -9,11 +12,11 @@ from numpy.typing import NDArray
 from exactla.arguments import integer
 from exactla.arrays import dtype_format, read
 from exactla.core import dyadics, expansions, limb_entries, numerals
-from exactla.core.limbs import shifted_down, trimmed
+from exactla.core.limbs import Limbs, shifted_down, trimmed
 from exactla.core.scaling import mapped
 from exactla.formats import FLOAT64, FloatFormat
 from exactla.libraries import bits as float_bits
-from exactla.multiprecision import arithmetic, objects
+from exactla.multiprecision import arithmetic, objects, places
 from exactla.multiprecision.limb_array import LimbArray
 from exactla.multiprecision.limits import checked_precision
 from exactla.results import Rounding
@@ -39,14 +42,22 @@ class Convertible(LimbArray):
 
         Returns
         -------
-        numpy.ndarray
+        numpy.ndarray, or cupy.ndarray on its devices
             Of the same shape.
         """
         format = _float_format(dtype)
-        words = expansions.encodings(self._flat(), self.exponent, format, _rounding(rounding))
-        return float_bits.typed(words.astype(float_bits.encoding_type(format)), format).reshape(self.shape)
+        words = expansions.encodings(self._on_host(), self.exponent, format, _rounding(rounding))
+        return self._floats(words.astype(float_bits.encoding_type(format)).reshape(self.shape), format)
 
-    def to_components(self, count: int) -> NDArray[np.float64]:
+    def _floats(self, encodings: NDArray[Any], format: FloatFormat) -> Any:
+        """The floats with these encodings, where the limbs are."""
+        if places.kind_of(self.limbs) == places.HOST:
+            return float_bits.typed(encodings, format)
+        with self._scope():
+            here = read(self.limbs, "limbs")
+            return here.library.from_host(encodings, format, here)
+
+    def to_components(self, count: int) -> Any:
         """Every entry as a double-double, triple-double or quad-double number.
 
         Parameters
@@ -56,7 +67,7 @@ class Convertible(LimbArray):
 
         Returns
         -------
-        float64 array, shape (..., count)
+        float64 array of NumPy, or of CuPy on its devices, shape (..., count)
             Each component is the nearest float64, ties to even, to what those before it leave of the entry.
 
         Raises
@@ -66,12 +77,12 @@ class Convertible(LimbArray):
         """
         if count not in COMPONENTS:
             raise ValueError(f"a number has 2, 3 or 4 components, got {count}")
-        words = expansions.components(self._flat(), self.exponent, count)
+        words = expansions.components(self._on_host(), self.exponent, count)
         beyond = (words & np.uint64((1 << 63) - 1)) > FLOAT64.largest
         if beyond.any():
             place = np.unravel_index(int(beyond.any(axis=1).argmax()), self.shape)
             raise OverflowError(f"entry {[int(i) for i in place]} is beyond the largest float64")
-        return words.view(np.float64).reshape(*self.shape, count)
+        return self._floats(words.reshape(*self.shape, count), FLOAT64)
 
     def to_mpfr(self, precision: int | None = None) -> NDArray[np.object_]:
         """An object array of ``gmpy2.mpfr``, exact, or rounded once to a precision (to nearest, ties to even)."""
@@ -124,7 +135,7 @@ class Convertible(LimbArray):
     def __float__(self) -> float:
         if self.size != 1:
             raise TypeError(f"an MPArray of shape {self.shape} is no single number; index it first")
-        return float(self.reshape(()).to_float())
+        return float(self.to_device(places.HOST).reshape(()).to_float())
 
     def rounded(self, precision: int, rounding: str = "nearest") -> Self:
         """Every entry rounded to so many significant bits.
@@ -136,21 +147,31 @@ class Convertible(LimbArray):
         rounding : {"nearest", "down", "up", "zero"}
             As in `mm`.
         """
-        limbs = arithmetic.rounded(self._flat(), checked_precision(precision), _rounding(rounding))
+        wanted = checked_precision(precision), _rounding(rounding)
+        with self._scope():
+            limbs = arithmetic.rounded(self._verbs, self._flat(), *wanted)
         return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent)
 
     def normalized(self) -> Self:
         """The same numbers with the largest exponent and, for that, the fewest limbs; 0 for zeros only."""
-        if not self.size or not self.limbs.any():
-            return self._of(np.zeros((*self.shape, 1), np.uint64), 0)
-        spare = int(limb_entries.lowest_bits(self._flat()).min())
-        return self._of(trimmed(shifted_down(self.limbs, spare) if spare else self.limbs), self.exponent + spare)
+        limbs, exponent = self._normal_form()
+        with self._scope():
+            return self._of(self._verbs.upload(limbs), exponent)
+
+    def _normal_form(self) -> tuple[Limbs, int]:
+        """Limbs on the host and the exponent of the same numbers, normalized."""
+        limbs = self._on_host()
+        if not limbs.any():
+            return np.zeros((*self.shape, 1), np.uint64), 0
+        spare = int(limb_entries.lowest_bits(limbs).min())
+        limbs = trimmed(shifted_down(limbs, spare) if spare else limbs)
+        return limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent + spare
 
     def _canonical_bytes(self) -> bytes:
         """What `digest` hashes: the same for the same shape and values."""
-        normal = self.normalized()
-        header = " ".join(map(str, ("mp", self.ndim, *self.shape, normal.exponent, normal.limbs.shape[-1])))
-        return f"{header}\n".encode() + normal.limbs.astype("<u8", copy=False).tobytes()
+        limbs, exponent = self._normal_form()
+        header = " ".join(map(str, ("mp", self.ndim, *self.shape, exponent, limbs.shape[-1])))
+        return f"{header}\n".encode() + limbs.astype("<u8", copy=False).tobytes()
 
 
 def _float_format(dtype: Any) -> FloatFormat:

@@ -1,15 +1,18 @@
-"""What an `MPArray` is as an array: its limbs and exponent, shape, indices, copies and display."""
+"""What an `MPArray` is as an array: its limbs and exponent, shape, device, indices, copies and display."""
 
+import math
 import operator
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.backend import Buffer, Multiprecision
 from exactla.core import numerals
-from exactla.core.limbs import Limbs, from_limbs
-from exactla.multiprecision import arithmetic
+from exactla.core.limbs import OCTETS, Limbs, from_limbs
+from exactla.multiprecision import arithmetic, places
 
 SHOWN_DIGITS, SHOWN_ENTRIES = 17, 6
 """Digits of a number, and entries of an axis, that `repr` shows."""
@@ -21,18 +24,20 @@ class LimbArray:
     __slots__ = ("exponent", "limbs")
     __array_ufunc__ = None  # operators of NumPy arrays leave it to ours
 
-    limbs: Limbs
+    limbs: Buffer
     exponent: int
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError("an MPArray is made by MPArray.from_float, from_fractions, from_strings, from_components, ...")
 
     @classmethod
-    def _of(cls, limbs: Limbs, exponent: int) -> Self:
+    def _of(cls, limbs: Buffer, exponent: int) -> Self:
         """The array with these limbs, uint64 and contiguous with L >= 1, which are not copied."""
         found = cls.__new__(cls)
-        shown = limbs.view()
-        shown.flags.writeable = False
+        shown = limbs
+        if isinstance(limbs, np.ndarray):
+            shown = limbs.view()
+            shown.flags.writeable = False
         object.__setattr__(found, "limbs", shown)
         object.__setattr__(found, "exponent", exponent)
         return found
@@ -41,29 +46,55 @@ class LimbArray:
         raise AttributeError(f"an MPArray never changes, and {name} cannot be set")
 
     @property
+    def device(self) -> Any:
+        """Where the limbs are: "cpu" for the host, else the device as the library of `limbs` has it."""
+        return places.device_of(self.limbs)
+
+    def to_device(self, kind: str) -> Self:
+        """The same numbers on the current device of a kind, "cpu", "cuda" or "sycl"; itself where it is on such a one.
+
+        Raises
+        ------
+        BackendUnavailable
+            No backend here keeps multiple-precision numbers on such devices.
+        """
+        with self._scope():
+            return self._of(places.on(kind, self.limbs), self.exponent)
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape."""
-        return self.limbs.shape[:-1]
+        return tuple(self.limbs.shape[:-1])
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return self.limbs.ndim - 1
+        return len(self.limbs.shape) - 1
 
     @property
     def size(self) -> int:
         """Number of entries."""
-        return int(self.limbs.size // self.limbs.shape[-1])
+        return math.prod(self.shape)
 
     @property
     def bits(self) -> int:
         """Length of the longest magnitude among the integers, 0 where all of them are 0."""
-        return arithmetic.most_bits(self._flat())
+        with self._scope():
+            return self._verbs.most_bits(self._flat())
 
     @property
     def nbytes(self) -> int:
         """Bytes of the limbs."""
-        return int(self.limbs.nbytes)
+        return OCTETS * self.size * int(self.limbs.shape[-1])
+
+    @property
+    def _verbs(self) -> Multiprecision:
+        """What does elementwise arithmetic where the limbs are."""
+        return places.verbs_at(places.kind_of(self.limbs))
+
+    def _scope(self) -> AbstractContextManager[None]:
+        """Enter the device of the limbs."""
+        return self._verbs.scope(self.limbs)
 
     @property
     def T(self) -> Self:
@@ -73,17 +104,17 @@ class LimbArray:
     def transpose(self, *axes: Any) -> Self:
         """The array with its axes in another order, in reverse without one; copied."""
         order = _axes(axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes, self.ndim)
-        return self._of(np.ascontiguousarray(self.limbs.transpose(*order, self.ndim)), self.exponent)
+        return self._gathered(arithmetic.numbered(self.shape).transpose(order))
 
     def reshape(self, *shape: Any) -> Self:
         """The same entries in C order in another shape; one length may be -1."""
         wanted = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        places = np.empty(self.shape, np.bool_).reshape(wanted).shape
-        return self._of(self.limbs.reshape(*places, self.limbs.shape[-1]), self.exponent)
+        lengths = np.empty(self.shape, np.bool_).reshape(wanted).shape
+        return self._of(self.limbs.reshape(*lengths, self.limbs.shape[-1]), self.exponent)
 
     def copy(self) -> Self:
         """A copy with limbs of its own."""
-        return self._of(self.limbs.copy(), self.exponent)
+        return self._gathered(arithmetic.numbered(self.shape))
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -104,39 +135,51 @@ class LimbArray:
 
     def __getitem__(self, index: Any) -> Self:
         # indexing goes over the axes of the entries alone
-        places = np.arange(self.size).reshape(self.shape)[index]
-        flat = self._flat()
-        return self._of(np.ascontiguousarray(flat[places]), self.exponent)
+        return self._gathered(np.asarray(arithmetic.numbered(self.shape)[index]))
+
+    def _gathered(self, entries: NDArray[np.int64]) -> Self:
+        """The entries at these places in C order."""
+        with self._scope():
+            return self._of(self._verbs.gather(self.limbs, entries), self.exponent)
 
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ValueError(f"an MPArray of shape {self.shape} is neither true nor false; compare its entries")
-        return bool(self.limbs.any())
+        return self.bits > 0
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError("an MPArray does not turn into an array of NumPy by itself; use to_float() or to_fractions()")
 
-    def _flat(self) -> Limbs:
+    def _flat(self) -> Buffer:
         """Limbs [N, L]."""
         return self.limbs.reshape(self.size, self.limbs.shape[-1])
 
+    def _on_host(self) -> Limbs:
+        """Limbs [N, L] on the host."""
+        with self._scope():
+            return self._verbs.download(self._flat())
+
     def _integers(self) -> NDArray[np.object_]:
-        return from_limbs(self.limbs)
+        return from_limbs(self._on_host()).reshape(self.shape)
 
     def __repr__(self) -> str:
         size = f"{self.bits} bits * 2**{self.exponent}"
         shape = "" if self.size else f"shape {self.shape}, "
-        return f"MPArray({self._shown()}, {shape}{size})"
+        device = "" if places.kind_of(self.limbs) == places.HOST else f", on {self.device}"
+        return f"MPArray({self}, {shape}{size}{device})"
 
     def __str__(self) -> str:
-        return self._shown()
+        shown = self[(slice(0, SHOWN_ENTRIES),) * self.ndim]
+        return _shown(shown._integers(), self.exponent, self.shape)
 
-    def _shown(self) -> str:
-        if not self.ndim:
-            return numerals.shown(int(from_limbs(self.limbs).item()), self.exponent, SHOWN_DIGITS)
-        entries = [self[i]._shown() for i in range(min(len(self), SHOWN_ENTRIES))]
-        more = f", ... {len(self) - SHOWN_ENTRIES} more" if len(self) > SHOWN_ENTRIES else ""
-        return f"[{', '.join(entries)}{more}]"
+
+def _shown(integers: NDArray[np.object_], exponent: int, shape: tuple[int, ...]) -> str:
+    """The first entries of an array of this shape."""
+    if not shape:
+        return numerals.shown(int(integers.item()), exponent, SHOWN_DIGITS)
+    entries = [_shown(integers[i, ...], exponent, shape[1:]) for i in range(len(integers))]
+    more = f", ... {shape[0] - SHOWN_ENTRIES} more" if shape[0] > SHOWN_ENTRIES else ""
+    return f"[{', '.join(entries)}{more}]"
 
 
 def _axes(axes: Any, ndim: int) -> tuple[int, ...]:

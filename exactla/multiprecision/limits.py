@@ -1,19 +1,31 @@
-"""Limits: precisions that are asked for, and room for arrays of limbs, refused before they are made."""
+"""Limits: precisions that are asked for, and memory for limbs and their products, refused before it is taken."""
 
 from typing import Any
 
 from exactla.arguments import integer
+from exactla.backend import Multiprecision
 from exactla.core.dyadics import LEAST_PRECISION
 from exactla.core.limbs import OCTETS
+from exactla.core.planning import FREE_SHARE
 from exactla.errors import WorkspaceError
 from exactla.settings import workspace_bytes
 
 SMALL = 1 << 26
 """Bytes that nobody asks about."""
 
+MOST_PRECISION = 1 << 18
+"""Bits of an entry of a product or a factor."""
 
-def check_room(entries: int, limbs: int) -> None:
+
+def check_room(entries: int, limbs: int, verbs: Multiprecision | None = None) -> None:
     """Refuse an array of so many entries and limbs that is beyond the workspace limit, or the free memory.
+
+    Parameters
+    ----------
+    entries, limbs : int
+        Of the array.
+    verbs : Multiprecision, optional
+        Those of the device that it is to be on; the host's by default.
 
     Raises
     ------
@@ -23,17 +35,23 @@ def check_room(entries: int, limbs: int) -> None:
     needed, limit = entries * limbs * OCTETS, workspace_bytes.get()
     if limit is None and needed <= SMALL:
         return
-    allowed = _free_bytes() if limit is None else limit
+    allowed = limit if limit is not None else (verbs or _of_the_host()).free_bytes()
     if needed > allowed:
         raise WorkspaceError(
             needed, allowed, f"{entries:,} entries of {limbs:,} limbs, which share one exponent and so one width, need"
         )
 
 
-def _free_bytes() -> int:
+def _of_the_host() -> Multiprecision:
     from exactla import registry
 
-    return registry.load("numpy").free_bytes()
+    return registry.load("numpy").multiprecision
+
+
+def allowed_bytes(verbs: Multiprecision) -> int:
+    """Bytes that a computation by these verbs may take."""
+    limit = workspace_bytes.get()
+    return verbs.free_bytes() * (FREE_SHARE - 1) // FREE_SHARE if limit is None else limit
 
 
 def checked_precision(precision: Any) -> int:
@@ -41,4 +59,12 @@ def checked_precision(precision: Any) -> int:
     bits = integer(precision, "a precision in bits")
     if bits < LEAST_PRECISION:
         raise ValueError(f"a precision is of {LEAST_PRECISION} bits or more, got {bits}")
+    return bits
+
+
+def computed_precision(precision: Any) -> int:
+    """The precision of a product or a factorization, or the error that says what is wrong with it."""
+    bits = checked_precision(precision)
+    if bits > MOST_PRECISION:
+        raise ValueError(f"a precision is of {MOST_PRECISION} bits at most, got {bits}")
     return bits

@@ -3,21 +3,23 @@
 Conversions of floats work on bit patterns in NumPy, those of objects entry by entry (`exactla.multiprecision.objects`).
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exactla.arguments import integer
-from exactla.arrays import read
+from exactla.arrays import is_array, read
+from exactla.backend import Buffer, Multiprecision
 from exactla.core import dyadics, expansions
-from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs, trimmed
+from exactla.core.limbs import from_limbs, limbs_needed, to_limbs, trimmed
 from exactla.errors import NonFiniteError
-from exactla.formats import FLOAT64, BigIntegerFormat, Format
+from exactla.formats import FLOAT64, BigIntegerFormat
 from exactla.libraries.base import Source
-from exactla.multiprecision import arithmetic, objects
+from exactla.multiprecision import arithmetic, objects, places
 from exactla.multiprecision.conversions import COMPONENTS, Convertible
 from exactla.multiprecision.limits import check_room, checked_precision
+from exactla.multiprecision.places import HOST
 
 
 class MPArray(Convertible):
@@ -29,7 +31,8 @@ class MPArray(Convertible):
     Attributes
     ----------
     limbs : uint64 array, shape (..., L)
-        Integers in two's complement, the least significant limb first, contiguous in C order; read-only.
+        Integers in two's complement, the least significant limb first, contiguous in C order; read-only. On a CUDA
+        device they are a CuPy array, wherever the caller's floats came from (PyTorch, say), and on the host NumPy's.
     exponent : int
         An entry is integer * 2**exponent.
 
@@ -42,6 +45,10 @@ class MPArray(Convertible):
     Sums, differences and products with a number are exact, and comparisons go by value, entry by entry. Indexing
     gives an `MPArray` again, of no axes for an entry. Nothing converts to an array of floats unasked: ``np.asarray``
     and functions of NumPy raise TypeError.
+
+    Numbers made of an array on a device live there, and so does what is computed of them; `to_device` moves them.
+    Operators take arrays of one device, and numbers. What is made entry by entry (``abs``, directed rounding, and all
+    conversions to and from other numbers) is made on the host: the limbs are copied to it, and the result back.
 
     Examples
     --------
@@ -60,7 +67,7 @@ class MPArray(Convertible):
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
-    limbs: Limbs
+    limbs: Buffer
     exponent: int
 
     # ---- from other numbers ------------------------------------------------------------------------------------------
@@ -88,7 +95,7 @@ class MPArray(Convertible):
             return cls._of_integers(encodings, 0)
         words = np.ascontiguousarray(encodings).reshape(-1, 1)
         _check_finite(words, source)
-        return cls._of_sums(words, source.format, source.shape)
+        return cls._of_sums(words, source, source.shape)
 
     @classmethod
     def from_components(cls, array: Any) -> "MPArray":
@@ -126,7 +133,7 @@ class MPArray(Convertible):
                 f"the components of {source.name}[{', '.join(map(str, index))}] overlap: {values}; each has to be less "
                 "than one unit in the last place of the one before it"
             )
-        return cls._of_sums(encodings, FLOAT64, shape)
+        return cls._of_sums(encodings, source, shape)
 
     @classmethod
     def from_mpfr(cls, array: Any) -> "MPArray":
@@ -210,12 +217,12 @@ class MPArray(Convertible):
         return cls._of(*objects.read(objects.as_objects(array, name), name, read_one, accepted))
 
     @classmethod
-    def _of_sums(cls, words: NDArray[Any], format: Format, shape: tuple[int, ...]) -> "MPArray":
-        """The sums of rows of encodings, of components that do not overlap."""
-        needed = expansions.extent(words, format)
+    def _of_sums(cls, words: NDArray[Any], source: Source, shape: tuple[int, ...]) -> "MPArray":
+        """The sums of rows of encodings of an array, of components that do not overlap, on its device."""
+        needed = expansions.extent(words, source.format)
         check_room(len(words), needed.limbs)
-        limbs = trimmed(expansions.sums(words, format, needed))
-        return cls._of(limbs.reshape(*shape, limbs.shape[-1]), needed.exponent)
+        limbs = trimmed(expansions.sums(words, source.format, needed))
+        return cls._of(places.beside(limbs.reshape(*shape, limbs.shape[-1]), source), needed.exponent)
 
     @classmethod
     def _of_integers(cls, integers: NDArray[np.object_], exponent: int) -> "MPArray":
@@ -226,102 +233,155 @@ class MPArray(Convertible):
 
     # ---- arithmetic --------------------------------------------------------------------------------------------------
     def __neg__(self) -> "MPArray":
-        return self._of(arithmetic.negated(self.limbs), self.exponent)
+        with self._scope():
+            return self._of(arithmetic.negated(self._verbs, self.limbs), self.exponent)
 
     def __pos__(self) -> "MPArray":
         return self
 
     def __abs__(self) -> "MPArray":
-        limbs = arithmetic.absolute(self._flat())
+        with self._scope():
+            limbs = arithmetic.absolute(self._verbs, self._flat())
         return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent)
 
     def __add__(self, other: Any) -> "MPArray":
-        return self._combined(other, arithmetic.added)
+        return self._combined(other, "add")
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> "MPArray":
-        return self._combined(other, arithmetic.subtracted)
+        return self._combined(other, "subtract")
 
     def __rsub__(self, other: Any) -> "MPArray":
-        return (-self)._combined(other, arithmetic.added)
+        return (-self)._combined(other, "add")
 
-    def _combined(self, other: Any, combine: Any) -> "MPArray":
+    def _combined(self, other: Any, verb: Literal["add", "subtract"]) -> "MPArray":
         right = _operand(other)
         if right is None:
             return NotImplemented  # type: ignore[no-any-return]
-        left, limbs, exponent = self._aligned(right)
-        return self._of(combine(left, limbs), exponent)
+        left, right = _on_one_device(self, right)
+        with left._scope():
+            verbs = left._verbs
+            x, y, exponent = _aligned(verbs, left, right)
+            found = verbs.add(x, y, x.shape[-1]) if verb == "add" else verbs.subtract(x, y, x.shape[-1])
+            return self._of(arithmetic.fitted(verbs, found), exponent)
 
     def __mul__(self, factor: Any) -> "MPArray":
         if isinstance(factor, MPArray) and factor.ndim:
-            raise TypeError("an MPArray is multiplied by a number; exactla.mp_mm multiplies matrices")
+            if not self.ndim:
+                return factor * self
+            raise TypeError("an MPArray is multiplied by a number; the operator @ and exactla.mp_mm multiply matrices")
         scale = _operand(factor)
         if scale is None or scale.ndim:
             return NotImplemented
-        number = scale.normalized()
-        multiplier = int(from_limbs(number.limbs).item())
-        limbs = arithmetic.multiplied(self._flat(), multiplier)
-        return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent + number.exponent)
+        if scale.device != HOST:
+            check_one_device(self, "an MPArray", scale, "its factor")
+        number, exponent = scale._normal_form()
+        multiplier = int(from_limbs(number).item())
+        with self._scope():
+            limbs = arithmetic.multiplied(self._verbs, self._flat(), multiplier)
+        return self._of(limbs.reshape(*self.shape, limbs.shape[-1]), self.exponent + exponent)
 
     __rmul__ = __mul__
 
     def __matmul__(self, other: Any) -> "MPArray":
-        raise TypeError("exactla.mp_mm multiplies matrices: exactly, or rounded to a precision")
+        return _matmul(self, _operand(other))
 
-    __rmatmul__ = __matmul__
+    def __rmatmul__(self, other: Any) -> "MPArray":
+        return _matmul(_operand(other), self)
 
     def scaled(self, exponent: int) -> "MPArray":
         """Every entry times 2**exponent, exactly; the limbs are shared."""
         return self._of(self.limbs, self.exponent + integer(exponent, "an exponent"))
 
     def __eq__(self, other: object) -> Any:
-        return self._compared(other, lambda x, y: (x == y).all(axis=-1))
+        return self._compared(other, lambda signs: signs == 0)
 
     def __ne__(self, other: object) -> Any:
-        return self._compared(other, lambda x, y: (x != y).any(axis=-1))
+        return self._compared(other, lambda signs: signs != 0)
 
     def __lt__(self, other: Any) -> Any:
-        return self._compared(other, arithmetic.is_less)
+        return self._compared(other, lambda signs: signs < 0)
 
     def __gt__(self, other: Any) -> Any:
-        return self._compared(other, lambda x, y: arithmetic.is_less(y, x))
+        return self._compared(other, lambda signs: signs > 0)
 
     def __le__(self, other: Any) -> Any:
-        return self._compared(other, lambda x, y: ~arithmetic.is_less(y, x))
+        return self._compared(other, lambda signs: signs <= 0)
 
     def __ge__(self, other: Any) -> Any:
-        return self._compared(other, lambda x, y: ~arithmetic.is_less(x, y))
+        return self._compared(other, lambda signs: signs >= 0)
 
-    def _compared(self, other: Any, compare: Any) -> Any:
+    def _compared(self, other: Any, told_by: Any) -> Any:
+        """A bool for each entry, told by the sign of the difference, in an array of the limbs' library."""
         right = _operand(other)
         if right is None:
             return NotImplemented
-        left, limbs, _ = self._aligned(right)
-        found = compare(left, limbs)
-        return found if found.ndim else np.bool_(found)
+        left, right = _on_one_device(self, right)
+        with left._scope():
+            x, y, _ = _aligned(left._verbs, left, right)
+            return told_by(left._verbs.compare(x, y))
 
-    def _aligned(self, other: "MPArray") -> tuple[Limbs, Limbs, int]:
-        """Limbs of equal count of both in units of one power of two, which sums of theirs do not overflow."""
-        try:
-            shape = np.broadcast_shapes(self.shape, other.shape)
-        except ValueError:
-            raise ValueError(f"arrays of shapes {self.shape} and {other.shape} do not broadcast") from None
-        sides = [(side.limbs, side.exponent, side.size) for side in (self, other)]
-        exponent, count = arithmetic.common_unit([(limbs, e) for limbs, e, _ in sides])
-        check_room(int(np.prod(shape, dtype=object)), count)
-        left, right = (arithmetic.in_unit(limbs, e, exponent, count) for limbs, e, _ in sides)
-        return left, right, exponent
+
+def _on_one_device(*operands: MPArray) -> tuple[MPArray, ...]:
+    """Operands, of which a number of the host goes to the device of the other one.
+
+    Raises
+    ------
+    ValueError
+        Arrays are on different devices.
+    """
+    first, second = operands
+    if first.device != second.device:
+        for number, other in (operands, operands[::-1]):
+            if not number.ndim and number.device == HOST:
+                with other._scope():
+                    there = MPArray._of(other._verbs.upload(number.limbs), number.exponent)
+                return (there, second) if number is first else (first, there)
+    check_one_device(first, "an MPArray", second, "the other operand")
+    return operands
+
+
+def _aligned(verbs: Multiprecision, left: MPArray, right: MPArray) -> tuple[Buffer, Buffer, int]:
+    """Limbs of equal count and shape of both in units of one power of two, which sums of theirs do not overflow."""
+    try:
+        shape = np.broadcast_shapes(left.shape, right.shape)
+    except ValueError:
+        raise ValueError(f"arrays of shapes {left.shape} and {right.shape} do not broadcast") from None
+    sides = [(side.limbs, side.exponent) for side in (left, right)]
+    exponent, count = arithmetic.common_unit(verbs, sides)
+    check_room(int(np.prod(shape, dtype=object)), count, verbs)
+    x, y = (
+        arithmetic.broadcast(verbs, arithmetic.in_unit(verbs, limbs, e - exponent, count), shape) for limbs, e in sides
+    )
+    return x, y, exponent
+
+
+def check_one_device(first: MPArray, name: str, other: MPArray, other_name: str) -> None:
+    """Raise where two arrays are on different devices."""
+    if first.device != other.device:
+        raise ValueError(
+            f"{name} is on device {first.device} and {other_name} is on device {other.device}; "
+            "move one of them with to_device"
+        )
+
+
+def _matmul(left: MPArray | None, right: MPArray | None) -> MPArray:
+    if left is None or right is None:
+        return NotImplemented  # type: ignore[no-any-return]
+    from exactla.multiprecision.products import multiplied
+
+    return multiplied(left, right, None)[0]
 
 
 def _operand(value: Any) -> MPArray | None:
     """The other side of an operator: an array or a number of an exact value; None for what is no number."""
     if isinstance(value, MPArray):
         return value
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return MPArray.from_float(value)
     if isinstance(value, (list, tuple, str, bytes)) or value is None:
         return None
+    if is_array(value) and not (isinstance(value, np.ndarray) and value.dtype.hasobject):
+        return MPArray.from_float(value)
     try:
         return MPArray._of_objects(value, dyadics.exact, "", objects.OPERAND)
     except TypeError:

@@ -1,5 +1,7 @@
 """Matrices of exact numbers of any kind as multiple-precision calls see them: limbs, or rational numbers."""
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -7,51 +9,74 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Multiprecision
+from exactla.arrays import is_array, read
+from exactla.backend import Buffer, Multiprecision
 from exactla.core.equilibration import NOTHING
-from exactla.core.limb_entries import bit_lengths, magnitudes
-from exactla.core.limbs import Limbs, from_limbs, to_limbs
+from exactla.core.limbs import to_limbs
 from exactla.core.nearest import nearest_quotient
 from exactla.exact_numbers import read_exact
 from exactla.multiprecision.mparray import MPArray
+from exactla.multiprecision.places import HOST, kind_of, moved
 
 
 class Numbers:
-    """A matrix of exact numbers: limbs in units of a power of two, or rational numbers."""
+    """A matrix of exact numbers: those of an `MPArray`, on any device, or rational numbers."""
 
-    def __init__(self, given: tuple[int, ...], limbs: Limbs | None, exponent: int, rationals: Any) -> None:
-        self.given, self.limbs, self.exponent, self.rationals = given, limbs, exponent, rationals
-        self.shape: tuple[int, int] = limbs.shape[:2] if limbs is not None else rationals.shape
+    def __init__(self, given: tuple[int, ...], array: MPArray | None, rationals: Any = None) -> None:
+        self.given, self.array, self.rationals = given, array, rationals
+        self.shape: tuple[int, int] = array.shape if array is not None else rationals.shape  # type: ignore[assignment]
 
     @staticmethod
     def read(array: Any, name: str, dimensions: tuple[int, ...]) -> "Numbers":
         """Numbers of any kind; a vector becomes one column."""
+        if is_array(array) and not isinstance(array, np.ndarray) and read(array, name).device_kind != HOST:
+            array = MPArray.from_float(array)
         if isinstance(array, MPArray):
             if array.ndim not in dimensions:
                 wanted = " or ".join(map(str, dimensions))
                 raise ValueError(
                     f"{name} has shape {array.shape}; it must have {wanted} ax{'es' if max(dimensions) > 1 else 'is'}"
                 )
-            limbs = array.limbs if array.ndim == 2 else array.limbs[:, None]
-            return Numbers(array.shape, limbs, array.exponent, None)
+            return Numbers(array.shape, array if array.ndim == 2 else array.reshape(-1, 1))
         exact = read_exact(array, name, dimensions)
-        return Numbers(exact.shape, None, 0, _fractions(exact.rows))
+        return Numbers(exact.shape, None, _fractions(exact.rows))
+
+    @property
+    def kind(self) -> str:
+        """The kind of device that they are on."""
+        return HOST if self.array is None else kind_of(self.array.limbs)
+
+    @property
+    def device(self) -> Any:
+        """As that of an `MPArray`."""
+        return HOST if self.array is None else self.array.device
+
+    def scope(self) -> AbstractContextManager[None]:
+        """Enter their device."""
+        return nullcontext() if self.array is None else self.array._scope()
+
+    def minus(self, other: MPArray, factors: Sequence[Any]) -> "Numbers":
+        """These numbers minus those of an array, whose rows are multiplied by rational factors."""
+        if self.array is not None and all(f == 1 for f in factors):
+            return Numbers(self.shape, self.array - other)
+        subtrahend = Numbers(other.shape, other).values() * np.array(factors, object)[:, None]
+        return Numbers(self.shape, None, self.values() - subtrahend)
 
     def values(self) -> NDArray[np.object_]:
         """The entries as rational numbers of gmpy2."""
-        if self.limbs is None:
+        if self.array is None:
             found: NDArray[np.object_] = self.rationals
             return found
-        unit = gmpy2.mpq(2) ** self.exponent
+        unit = gmpy2.mpq(2) ** self.array.exponent
         values = np.empty(self.shape, object)
-        values.flat[:] = [unit * x for x in from_limbs(self.limbs).flat]
+        values.flat[:] = [unit * x for x in self.array._integers().flat]
         return values
 
     @cached_property
     def integer_rows(self) -> tuple[MPArray, list[Any]]:
         """Dyadic rows and a rational factor of each: row i of the matrix is row i of the first times factors[i]."""
-        if self.limbs is not None:
-            return MPArray._of(self.limbs, self.exponent), [gmpy2.mpq(1)] * self.shape[0]
+        if self.array is not None:
+            return self.array, [gmpy2.mpq(1)] * self.shape[0]
         divisors = [gmpy2.lcm(1, *(q.denominator for q in row)) for row in self.rationals]
         integers = np.empty(self.shape, object)
         for i, (row, divisor) in enumerate(zip(self.rationals, divisors, strict=True)):
@@ -60,22 +85,22 @@ class Numbers:
 
     def exponents(self) -> NDArray[np.int64]:
         """e with 2**(e - 1) <= |entry| < 2**e, NOTHING for 0."""
-        if self.limbs is not None:
-            flat = magnitudes(self.limbs.reshape(-1, self.limbs.shape[-1]))[0]
-            lengths = bit_lengths(flat).reshape(self.shape)
-            return np.where(lengths > 0, lengths + self.exponent, NOTHING)
+        if self.array is not None:
+            with self.scope():
+                lengths = self.array._verbs.bit_lengths(self.array.limbs)
+            return np.where(lengths > 0, lengths + self.array.exponent, NOTHING)
         found = [NOTHING if q == 0 else _exponent(q) for q in self.rationals.flat]
         return np.array(found, np.int64).reshape(self.shape)
 
-    def scaled(self, verbs: Multiprecision, shifts: NDArray[np.int64], count: int) -> Limbs:
-        """RN(entry * 2**shift), limbs on the host."""
-        if self.limbs is not None:
-            shifted = verbs.scale(verbs.upload(self.limbs), shifts + self.exponent, count)
-            return verbs.download(shifted)
+    def scaled(self, verbs: Multiprecision, shifts: NDArray[np.int64], count: int) -> Buffer:
+        """RN(entry * 2**shift) in `count` limbs."""
+        if self.array is not None:
+            limbs = moved(self.array.limbs, self.array._verbs, verbs)
+            return verbs.scale(limbs, shifts + self.array.exponent, count)
         found = np.empty(self.shape, object)
         by = np.broadcast_to(shifts, self.shape)
         found.flat[:] = [_nearest(q, int(s)) for q, s in zip(self.rationals.flat, by.flat, strict=True)]
-        return to_limbs(found, count)
+        return verbs.upload(to_limbs(found, count))
 
 
 def _fractions(rows: Any) -> NDArray[np.object_]:

@@ -140,6 +140,9 @@ class ExactBackend(HostSystems):
         self.calls["free_bytes"] += 1
         return self.free
 
+    def solving_bytes(self) -> int:
+        return self.free
+
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         return self.cost(tile, pieces, groups)
 

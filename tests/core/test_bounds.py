@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from exactla.core.bounds import hadamard, squares
+from exactla.core.bounds import squares
 from exactla.core.elimination import determinant
+from exactla.core.integers import IntegerMatrix
 
 
 @pytest.mark.parametrize("top", [1, 100, 1 << 30, 1 << 31, 1 << 62])
@@ -15,7 +16,7 @@ def test_minors_stay_below_their_bounds(rng, top):
     for n in (1, 2, 5):
         a, b = rng.integers(-top, top, (n, n)), rng.integers(-top, top, n)
         a[np.diag_indices(n)] += 1
-        bounds = hadamard(a)
+        bounds = IntegerMatrix(a).bounds
         assert abs(determinant(a.tolist())) < 2**bounds.determinant
         for j in range(n):
             spoilt = a.copy()
@@ -25,11 +26,10 @@ def test_minors_stay_below_their_bounds(rng, top):
 
 def test_hadamard_matrices_attain_the_bound():
     a = scipy.linalg.hadamard(16)
-    assert hadamard(a).determinant <= math.log2(16**8) + 2
+    assert IntegerMatrix(a).bounds.determinant <= math.log2(16**8) + 2
 
 
 def test_sums_of_squares_do_not_wrap():
     for dtype, top in ((np.int64, (1 << 31) - 1), (np.int64, (1 << 63) - 1), (object, 1 << 100)):
         a = np.full((3, 2), top, dtype)
-        assert squares(a, 0) == [3 * top * top] * 2
-        assert squares(a, 1) == [2 * top * top] * 3
+        assert squares(a, top) == ([2 * top * top] * 3, [3 * top * top] * 2)

@@ -7,7 +7,8 @@ import scipy.linalg
 
 import exactla as xl
 from exactla.core import determinants
-from exactla.core.bounds import hadamard, reduced_determinant_bits
+from exactla.core.bounds import reduced_determinant_bits
+from exactla.core.integers import IntegerMatrix
 
 
 def exact(matrix):
@@ -26,7 +27,7 @@ def test_a_reduced_bound_is_one_and_a_good_one(rng, n):
         assert value < 1 << bits
         if value and n > 2:
             assert bits <= value.bit_length() + 8
-            assert bits <= hadamard(matrix).determinant
+            assert bits <= IntegerMatrix(matrix).bounds.determinant
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Lifting from the first step to the solution."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from exactla.core.conditions import Conditions
 from exactla.core.dixon import InverseMatrix, NotFound, find_lifting
 from exactla.core.elimination import echelon
 from exactla.core.expansion import HostExpansion
+from exactla.core.integers import IntegerMatrix
+from exactla.core.numerators import ListedNumbers
 
 
 @pytest.fixture
@@ -21,12 +25,12 @@ def system(rng):
 
 
 def solved(lifting, a, b):
-    return InverseMatrix(a, lifting).solve(b)
+    return InverseMatrix(IntegerMatrix(a), lifting).solve(b)
 
 
 def test_the_solution(backend, system):
     a, b, expected, denominator = system
-    numerators, found = solved(find_lifting(registry.load(backend), a, Conditions()), a, b)
+    numerators, found = solved(find_lifting(registry.load(backend), IntegerMatrix(a), Conditions()), a, b)
     assert (numerators * denominator == np.array(expected, object) * found).all()
 
 
@@ -53,7 +57,9 @@ class Spoilt:
 def test_a_wrong_digit_is_found_out(system, step):
     """A negative control of these tests: the certificate takes the digits for right, the equations do not."""
     a, b, *_ = system
-    numerators, denominator = solved(Spoilt(find_lifting(registry.load("numpy"), a, Conditions()), step), a, b)
+    numerators, denominator = solved(
+        Spoilt(find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()), step), a, b
+    )
     wrong = a.astype(object) @ numerators != b.astype(object) * np.array(denominator, object)
     assert wrong[:, 0].any()
     assert not wrong[:, 1].any()
@@ -63,7 +69,9 @@ def test_small_solutions_stop_early(system):
     a, _, *_ = system
     seen = []
     inverse = InverseMatrix(
-        a, find_lifting(registry.load("numpy"), a, Conditions()), Conditions(lambda done, total: seen.append(done))
+        IntegerMatrix(a),
+        find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()),
+        Conditions(lambda done, total: seen.append(done)),
     )
     numerators, denominator = inverse.solve(a @ np.full((24, 1), 3))
     assert (numerators.ravel().tolist(), denominator) == ([3] * 24, 1)
@@ -74,7 +82,9 @@ def test_later_right_sides_take_about_half(rng):
     a = rng.integers(-(1 << 23), 1 << 23, (130, 130))
     seen = []
     inverse = InverseMatrix(
-        a, find_lifting(registry.load("numpy"), a, Conditions()), Conditions(lambda done, total: seen.append(done))
+        IntegerMatrix(a),
+        find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()),
+        Conditions(lambda done, total: seen.append(done)),
     )
     inverse.solve(a[:, :1] * 0 + 1)
     first = seen[-1]
@@ -90,9 +100,54 @@ def test_right_sides_are_solved_in_groups(rng, monkeypatch):
     assert (a.astype(object) @ x.numerators == b.astype(object) * np.array(x.denominator, object)).all()
 
 
+def lifted(a, b):
+    """The solution, as numerators and a denominator, and a lifting long enough for it."""
+    inverse = InverseMatrix(IntegerMatrix(a), find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()))
+    numerators, denominator = InverseMatrix(inverse.matrix, inverse.lifting).solve(b)
+    found = dixon._Solution(inverse, b)
+    for _ in found._lift_to(found._most_steps):
+        pass
+    return numerators, denominator, found, inverse.lifting.base.product**found._steps
+
+
+@pytest.mark.parametrize("missing", [1, 6, 97 * 97, 65537])
+def test_witnesses_find_the_factor_that_a_denominator_misses(rng, missing):
+    a, b = rng.integers(-99, 100, (20, 20)), rng.integers(-99, 100, (20, 1))
+    a[3] *= missing
+    b[3] = 1
+    numerators, denominator, found, modulus = lifted(a, b)
+    assert denominator % missing == 0
+    bits = max(int(n).bit_length() for n in numerators.flat)
+    first = numerators.ravel()[: dixon.WITNESSES].tolist()
+    factor, witnesses = found._witnesses(denominator // missing, found._steps, modulus, bits)
+    assert factor == missing // math.gcd(missing, *first)
+    assert [w * missing for w in witnesses] == [n * factor for n in first]
+
+
+def test_without_short_witnesses_there_are_none(rng):
+    """A denominator that misses more than a short factor is left to the whole of the numerators."""
+    a, b = rng.integers(-99, 100, (20, 20)), rng.integers(-99, 100, (20, 1))
+    numerators, denominator, found, modulus = lifted(a, b)
+    assert denominator.bit_length() > 2 * dixon.MISSING_BITS
+    bits = max(int(n).bit_length() for n in numerators.flat)
+    assert found._witnesses(1, found._steps, modulus, bits) == (1, [])
+
+
+def test_wrong_witnesses_certify_nothing(rng):
+    """A negative control: numbers are certain only where the modulus leaves room for all of them, in lowest terms."""
+    a, b = rng.integers(-99, 100, (20, 20)), rng.integers(-99, 100, (20, 1))
+    numerators, denominator, found, modulus = lifted(a, b)
+    numbers = ListedNumbers(numerators.ravel().tolist())
+    witnesses = numerators.ravel().tolist()[:3]
+    assert found._is_simple(numbers, denominator, witnesses, modulus)
+    assert not found._is_simple(numbers, denominator, [modulus // 2 + 1, *witnesses], modulus)
+    assert not found._is_simple(numbers, denominator, witnesses, 2 * max(map(abs, witnesses)))
+    assert not found._is_simple(ListedNumbers([7 * n for n in numbers.integers()]), 7 * denominator, [7], modulus)
+
+
 def test_singular_matrices_have_no_lifting(backend):
     with pytest.raises(NotFound):
-        find_lifting(registry.load(backend), np.ones((50, 50), np.int64), Conditions())
+        find_lifting(registry.load(backend), IntegerMatrix(np.ones((50, 50), np.int64)), Conditions())
 
 
 def test_groups_of_right_hand_sides_have_one_denominator(rng, monkeypatch):
@@ -101,10 +156,10 @@ def test_groups_of_right_hand_sides_have_one_denominator(rng, monkeypatch):
     a[0] *= 6
     b = rng.integers(-99, 100, (16, 9))
     b[:, :2] = a @ rng.integers(-3, 4, (16, 2))
-    inverse = InverseMatrix(a, find_lifting(registry.load("numpy"), a, Conditions()))
+    inverse = InverseMatrix(IntegerMatrix(a), find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()))
     expected = inverse.solve(b)
-    monkeypatch.setattr(dixon, "DIGIT_BYTES", 2 * 16 * inverse.rough_bound // 4)
-    again = InverseMatrix(a, inverse.lifting)
+    monkeypatch.setattr(dixon, "DIGIT_BYTES", 2 * 16 * inverse.matrix.rough_bound // 4)
+    again = InverseMatrix(inverse.matrix, inverse.lifting)
     assert list(again._groups(9)) == [slice(0, 1), slice(1, 5), slice(5, 9)]
     found = again.solve(b)
     assert found[1] == expected[1]

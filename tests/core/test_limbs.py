@@ -75,8 +75,8 @@ def test_sums_differences_and_order(pairs):
     assert limbs.from_limbs(limbs.added(x, y)).tolist() == [modulo(a + b, count) for a, b in pairs]
     assert limbs.from_limbs(limbs.subtracted(x, y)).tolist() == [modulo(a - b, count) for a, b in pairs]
     assert limbs.from_limbs(limbs.negated(x)).tolist() == [modulo(-a, count) for a in xs]
-    assert limbs.is_less(x, y).tolist() == [a < b for a, b in pairs]
-    assert not limbs.is_less(x, x).any()
+    assert limbs.compared(x, y).tolist() == [(a > b) - (a < b) for a, b in pairs]
+    assert not limbs.compared(x, x).any()
     assert (x == kept[0]).all()
     assert (y == kept[1]).all()
 

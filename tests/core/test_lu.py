@@ -45,12 +45,12 @@ def assert_defined(verbs, engine, matrix, precision):
     expected = defined(matrix, precision)
     if len(expected) == 2:
         with pytest.raises(lu.LostPivot) as lost:
-            lu.factorize(verbs, as_limbs(matrix), precision, engine)
+            lu.factorize(verbs, verbs.upload(as_limbs(matrix)), precision, engine)
         assert (lost.value.column, lost.value.value) == expected
         return
-    found = lu.factorize(verbs, as_limbs(matrix), precision, engine)
-    assert from_limbs(found.lower).tolist() == expected[0]
-    assert from_limbs(found.upper).tolist() == expected[1]
+    found = lu.factorize(verbs, verbs.upload(as_limbs(matrix)), precision, engine)
+    assert from_limbs(verbs.download(found.lower)).tolist() == expected[0]
+    assert from_limbs(verbs.download(found.upper)).tolist() == expected[1]
     assert list(found.order) == expected[2]
 
 
@@ -101,13 +101,14 @@ def test_lost_pivots(backend, matrix):
 
 def test_nothing(backend):
     for verbs, engine in engines(backend):
-        found = lu.factorize(verbs, np.zeros((0, 0, 1), np.uint64), 100, engine)
+        found = lu.factorize(verbs, verbs.zeros((0, 0, 1)), 100, engine)
         assert found.order == ()
         assert found.lower.shape[:2] == found.upper.shape[:2] == (0, 0)
 
 
+@pytest.mark.parametrize("on_host", [1, 20, 128])
 @pytest.mark.parametrize("columns", [1, 3, 40])
-def test_substitution(backend, rng, columns):
+def test_substitution(backend, rng, monkeypatch, columns, on_host):
     size, precision = 45, 170
     lower, upper, _ = defined(random_matrix(rng, size, size, precision), precision)
     right = random_matrix(rng, size, columns, precision)
@@ -121,5 +122,7 @@ def test_substitution(backend, rng, columns):
         sums = [(y[i][c] << precision) - sum(upper[i][k] * x[k][c] for k in later) for c in range(columns)]
         x[i] = [nearest_quotient(s, upper[i][i]) for s in sums]
     for verbs, engine in engines(backend):
-        found = substitution.solve(verbs, as_limbs(lower), as_limbs(upper), precision, engine, as_limbs(right))
+        monkeypatch.setattr(verbs, "few_unknowns", on_host)
+        sides = [verbs.upload(as_limbs(matrix)) for matrix in (lower, upper, right)]
+        found = verbs.download(substitution.solve(verbs, *sides[:2], precision, engine, sides[2]))
         assert from_limbs(found).tolist() == x

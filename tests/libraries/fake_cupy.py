@@ -6,6 +6,7 @@ device fails. Streams do nothing; waiting for one is counted.
 
 import ctypes
 import itertools
+import operator
 import sys
 import weakref
 from importlib.machinery import ModuleSpec
@@ -20,6 +21,7 @@ class Device:
     current: ClassVar = [0]
     capability: ClassVar = (8, 0)
     multiprocessors: ClassVar = 1
+    shared_bytes: ClassVar = 5 << 10  # so that panels of systems are in it or not
 
     def __init__(self, id: int | None = None) -> None:
         self.id = self.current[-1] if id is None else id
@@ -31,7 +33,7 @@ class Device:
 
     @property
     def attributes(self) -> dict[str, int]:
-        return {"MultiProcessorCount": self.multiprocessors}
+        return {"MultiProcessorCount": self.multiprocessors, "MaxSharedMemoryPerBlockOptin": self.shared_bytes}
 
     def __enter__(self) -> "Device":
         self.current.append(self.id)
@@ -114,6 +116,13 @@ class Runtime:
     @staticmethod
     def memcpyAsync(to: int, source: int, size: int, kind: int, stream: int) -> None:
         ctypes.memmove(to, source, size)
+
+    @staticmethod
+    def memcpy2DAsync(
+        to: int, to_pitch: int, source: int, pitch: int, width: int, height: int, kind: int, stream: int
+    ) -> None:
+        for row in range(height):
+            ctypes.memmove(to + to_pitch * row, source + pitch * row, width)
 
     @staticmethod
     def streamSynchronize(stream: int) -> None:
@@ -201,6 +210,12 @@ class ndarray:
             return dtype.around(self.memory, self.device.id, self._holder)
         return self._like(self.memory.view(dtype))
 
+    def reshape(self, *shape: Any) -> "ndarray":
+        found = self.memory.reshape(*shape)
+        if found.size and not np.shares_memory(found, self.memory):
+            raise ValueError("a copy would be made")
+        return self._like(found)
+
     @property
     def real(self) -> "ndarray":
         return self._like(self.memory.real)
@@ -208,6 +223,29 @@ class ndarray:
     @property
     def imag(self) -> "ndarray":
         return self._like(self.memory.imag)
+
+    def _compared(self, other: Any, compare: Any) -> "ndarray":
+        return _here(self)._like(np.asarray(compare(self.memory, other)))
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, operator.ne)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(other, operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(other, operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(other, operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(other, operator.ge)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def _like(self, memory: Any) -> "ndarray":
         return self.around(memory, self.device.id, self._holder)

@@ -243,8 +243,9 @@ def test_nothing_changes():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda x: x @ x, TypeError, "mp_mm multiplies matrices"),
-        (lambda x: np.ones((2, 2)) @ x, TypeError, "mp_mm multiplies matrices"),
+        (lambda x: x * x, TypeError, "multiplied by a number; the operator @ and exactla.mp_mm multiply matrices"),
+        (lambda x: x @ np.ones((3, 2)), ValueError, r"a has shape \(2,\) and b has shape \(3, 2\)"),
+        (lambda x: x @ 2, ValueError, r"a has shape \(2,\) and b has shape \(\)"),
         (lambda x: x + np.nan, xl.NonFiniteError, "^the operand is not finite$"),
         (lambda x: x * Fraction(1, 3), ValueError, "^the operand = 1/3 is no .*; MPArray.from_fractions"),
         (float, TypeError, r"shape \(2,\) is no single number; index it"),

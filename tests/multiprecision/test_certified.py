@@ -92,6 +92,48 @@ def test_backends_give_the_same_digits(backend, rng):
         assert xl.digest(xl.lu_solve(matrix, right, precision="auto")) == expected
 
 
+def weighted_norm(rows, weights):
+    return max(sum(abs(x) * Fraction(2) ** int(w) for x, w in zip(row, weights, strict=True)) for row in rows.tolist())
+
+
+@pytest.mark.parametrize("kind", ["random", "lotkin", "near"])
+@pytest.mark.parametrize("digits", [1, None, 40])
+def test_factors_have_an_inverse_of_so_many_digits(backend, rng, kind, digits):
+    matrix = {
+        "random": lambda: rng.standard_normal((12, 12)) * 2.0 ** rng.integers(-30, 30, (12, 1)),
+        "lotkin": lambda: lotkin(15),
+        "near": lambda: [[1, 1], [1, 1 + Fraction(1, 1 << 300)]],
+    }[kind]()
+    with xl.backend(backend):
+        factors = xl.lu_factor(matrix, precision="auto", digits=digits)
+        found = factors.inv().to_fractions()
+        assert xl.digest(factors.L) == xl.digest(xl.lu_factor(matrix, precision=factors.precision).L)
+    exact = np.array(xl.inv(matrix).tolist(), object)
+    weights = factors.row_exponents
+    assert weighted_norm(found - exact, weights) <= weighted_norm(exact, weights) / 10 ** (digits or 16)
+
+
+def test_factors_of_a_precision_that_is_found(monkeypatch):
+    tried = []
+
+    def recorded(matrix, bits, report):
+        tried.append(bits)
+        return factoring.factored(matrix, bits, report)
+
+    monkeypatch.setattr(certified, "factored", recorded)
+    assert xl.lu_factor(lotkin(40), precision="auto", digits=5).precision == tried[-1]
+    assert len(tried) > 1
+    assert xl.lu_factor(np.zeros((0, 0)), precision="auto").L.shape == (0, 0)
+    with pytest.raises(xl.SingularMatrixError, match="its rank is 1 of 2"):
+        xl.lu_factor([[0.1, 0.2], [0.1, 0.2]], precision="auto")
+    with pytest.raises(ValueError, match="or 'auto', got 'best'"):
+        xl.lu_factor([[1]], precision="best")
+    with pytest.raises(TypeError, match="digits go with"):
+        xl.lu_factor([[1]], precision=9, digits=2)
+    with pytest.raises(ValueError, match="digits are from 1 to"):
+        xl.lu_factor([[1]], precision="auto", digits=0)
+
+
 @pytest.mark.parametrize("spoiled", [0, Fraction(1, 1 << 30), Fraction(1, 8), 3])
 def test_bounds_hold_for_any_inverse_and_any_solution(backend, rng, monkeypatch, spoiled):
     """The certificate must hold whatever it is made from: here an inverse and a solution that are wrong."""

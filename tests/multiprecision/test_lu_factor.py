@@ -1,7 +1,5 @@
 """`lu_factor` beside its definition in Python's integers, on every backend."""
 
-import subprocess
-import sys
 from fractions import Fraction
 
 import flint
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 
 import exactla as xl
-from tests import lu_oracle
+from tests import interrupts, lu_oracle
 
 
 def fractions(array):
@@ -190,40 +188,14 @@ def test_threads_cannot_be_seen_over_several_blocks(backend, rng):
     assert len(digests) == 1
 
 
-CONTROL_C = """
-import signal, sys, threading, time
-import numpy as np
-import exactla as xl
-
-matrix = np.random.default_rng(1).standard_normal((200, 200))
-
-def digest():
-    factors = xl.lu_factor(matrix[:40, :40], precision=200)
-    return xl.digest(factors.L, factors.U, factors.solve(matrix[:40, 0]))
-
-def press():
-    pressed.append(time.perf_counter())
-    signal.raise_signal(signal.SIGINT)
-
-with xl.backend(sys.argv[1]):
-    expected = digest()
-    for delay in (0.02, 0.3, 0.7):
-        pressed = []
-        timer = threading.Timer(delay, press)
-        timer.start()
-        try:
-            xl.lu_factor(matrix, precision=4000)
-        except KeyboardInterrupt:
-            print(time.perf_counter() - pressed[0])
-        assert digest() == expected
-"""
-
-
 def test_control_c_stops_a_factorisation_within_a_second(backend):
-    done = subprocess.run([sys.executable, "-c", CONTROL_C, backend], check=True, capture_output=True, text=True)
-    waited = [float(line) for line in done.stdout.split()]
-    assert len(waited) == 3
-    assert max(waited) < 1
+    interrupts.assert_stops(backend, "lu", 200)
+
+
+def test_factors_print_in_a_line(backend):
+    with xl.backend(backend):
+        factors = xl.lu_factor([[3, 1], [1, 7]], precision=64)
+    assert repr(factors) == "LU(2 x 2, 64 bits after the point, about 0 lost)"
 
 
 def test_no_rows(backend):

@@ -2,16 +2,16 @@
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from exactla.arrays import read
 from exactla.backend import Engine, IntervalPieces, Lifting, Minor, Operand, Pairs, Scanned, SpecialPieces, Tile
+from exactla.core.integers import IntegerMatrix
 from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
-from exactla.core.scaling import largest
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.results import Rounding
@@ -261,10 +261,10 @@ class CpuBackend(HostMemory, HostSystems):
         planes = 2 * (count + OTHER_MODULI)
         return planes * padded_columns(size) * padded_depth(size) + 16 * size**2
 
-    def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if min(primes.moduli) < LEAST_PRIME or max(primes.moduli) > PRIME_LIMIT:
             return super().lifting(matrix, primes)
-        return NativeLifting(self._native, self._residue_planes, matrix, primes)
+        return NativeLifting(self._native, self._residue_planes(matrix), matrix, primes)
 
     def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
         if matrix.dtype == np.int64:
@@ -274,13 +274,13 @@ class CpuBackend(HostMemory, HostSystems):
     def cramer(self, matrix: Array, right_side: Array, primes: Sequence[int]) -> tuple[Array, Array]:
         return cramer.cramer(self._native, matrix, right_side, primes)
 
-    def _residue_planes(self, matrix: Array, base: ResidueBase) -> OperandPlanes:
-        """Residues of an integer matrix of the host."""
-        if largest(matrix).bit_length() > WIDE_BITS:
-            matrix = matrix % base.product
-        source = self.view(read(matrix, "matrix"), part="real", transpose=False)
+    def _residue_planes(self, matrix: IntegerMatrix) -> Callable[[ResidueBase], OperandPlanes]:
+        """What makes residues of an integer matrix of the host, which is read once where its entries are short."""
+        if matrix.largest.bit_length() > WIDE_BITS:
+            return lambda base: self._residue_planes(IntegerMatrix(matrix.entries % base.product))(base)
+        source = self.view(read(matrix.entries, "matrix"), part="real", transpose=False)
         (scanned,) = self.scan([(source,)])
-        return self.residues(scanned.operands[0], base, self.engines[0])[0]
+        return lambda base: self.residues(scanned.operands[0], base, self.engines[0])[0]
 
     def total(self, counts: Sequence["int | _Count"]) -> int:
         return sum(int(count) for count in counts)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactla.core.limbs import Limbs
+from exactla.backend import Pivots
+from exactla.core.limbs import Limbs, from_limbs
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
@@ -62,90 +63,63 @@ class NativeElimination:
             constants,
         )
         self._start = self._stop = 0
-        self._pivots: list[int] = []
 
     def _run(self, name: str, *arguments: object) -> None:
         self._native.run(name, ctypes.byref(self._job), *arguments)
 
-    def open_columns(self, start: int, stop: int) -> None:
-        self._start, self._stop, self._pivots = start, stop, []
+    def columns(self, start: int, stop: int, lower: Limbs, upper: Limbs) -> Pivots:
+        self._start, self._stop = start, stop
         self._run("column_sums", I64(start), I64(stop))
-
-    def column(self, j: int) -> Limbs:
-        k = j - self._start
-        sums = self._sums[:, k, : len(self._matrix) - self._start]
-        found = self._finished(
-            sums, self._panel_lower[:, :k, : sums.shape[1]], self._panel_upper[:, :k, j], self._matrix[self._start :, j]
-        )
-        found[self._pivots] = 0
-        return found
-
-    def put_column(self, j: int, row: int, column: Limbs) -> None:
-        self._pivots.append(row)
-        self._put(column, self._panel_lower[:, j - self._start, : len(column)])
-
-    def rest_of_row(self, j: int) -> Limbs:
-        row, k = self._pivots[-1], j - self._start
-        width = self._stop - 1 - j
-        sums = np.zeros((len(self._sums), padded(width, SLAB)), np.int16)
-        sums[:, :width] = self._sums[:, k + 1 : k + 1 + width, row]
-        return self._finished(
-            sums[:, :width],
-            self._panel_upper[:, :k, j + 1 : self._stop],
-            self._panel_lower[:, :k, row],
-            self._matrix[self._start + row, j + 1 : self._stop],
-        )
-
-    def put_row(self, i: int, first: int, row: Limbs) -> None:
-        self._put(row, self._panel_upper[:, i - self._start, first : first + len(row)])
+        order, places = np.arange(len(lower)), np.zeros(stop - start, np.int64)
+        pivots, value = np.zeros((stop - start, upper.shape[-1]), np.uint64), np.zeros((1, self._count), np.uint64)
+        panel = self._panel(lower, upper)
+        panel.order, panel.places, panel.pivots, panel.value = map(library.pointer, (order, places, pivots, value))
+        done = self._native.run("panel_columns", ctypes.byref(panel))
+        lost = int(from_limbs(value)[0]) if done < stop - start else None
+        return Pivots(order, int(np.count_nonzero(places[:done])), from_limbs(pivots[:done]).tolist(), lost)
 
     def exchange(self, start: int, order: Sequence[int]) -> None:
         places = np.ascontiguousarray(order, np.int64)
         self._matrix[start:] = self._matrix[start:][places]
-        self._run("exchange", I64(start), I64(self._stop), library.Pointer(library.pointer(places)))
+        self._exchange(places)
 
-    def open_rows(self, start: int, stop: int) -> None:
-        self._start, self._stop = start, stop
+    def rows(self, start: int, stop: int, upper: Limbs) -> None:
         self._run("row_sums", I64(start), I64(stop))
-
-    def row(self, i: int) -> Limbs:
-        k = i - self._start
-        width = self._matrix.shape[1] - self._stop
-        return self._finished(
-            self._sums[:, k, :width],
-            self._panel_upper[:, :k, self._stop : self._stop + width],
-            self._panel_lower[:, :k, k],
-            self._matrix[i, self._stop :],
-        )
+        self._native.run("panel_rows", ctypes.byref(self._panel(upper[:, :0], upper)))
 
     def close(self) -> None:
         self._run("keep_upper", I64(self._start), I64(self._stop))
 
-    def _finished(self, sums: Array, vectors: Array, factors: Array, minuend: Limbs) -> Limbs:
-        """2**F minuend - (sums [P, n] + the sum over k of factors [P, k] times vectors [P, k, n])."""
-        found = np.empty((sums.shape[1], self._count), np.uint64)
-        matrix = library.long_integers(minuend[None])
-        job = library.WideSums(
-            library.pointer(sums),
-            sums.strides[0] // 2,
-            0,
-            library.pointer(vectors),
-            vectors.strides[0] // 2,
-            vectors.strides[1] // 2,
-            library.pointer(factors),
-            factors.strides[0] // 2,
-            factors.strides[1] // 2,
-            factors.shape[1],
-            ctypes.addressof(matrix),
-            self._precision,
+    def put(self, start: int, stop: int, lower: Limbs, upper: Limbs) -> None:
+        self._start, self._stop = start, stop
+        for k in range(stop - start):
+            self._put(lower[:, k], self._panel_lower[:, k, : len(lower)])
+            first = start + k + 1
+            self._put(upper[k, first:], self._panel_upper[:, k, first : upper.shape[1]])
+        self._exchange(np.arange(len(lower)))
+        self.close()
+
+    def _exchange(self, places: Array) -> None:
+        self._run("exchange", I64(self._start), I64(self._stop), library.Pointer(library.pointer(places)))
+
+    def _panel(self, lower: Limbs, upper: Limbs) -> ctypes.Structure:
+        tables = (
+            base_table(self._base, 0, self._count),
+            base_table(self._base, lower.shape[-1], 0),
+            base_table(self._base, upper.shape[-1], 0),
         )
-        self._native.run(
-            "wide_integers",
-            ctypes.byref(base_table(self._base, 0, self._count)),
-            ctypes.byref(library.keep(job, matrix)),
-            ctypes.byref(library.long_integers(found[None])),
+        entries = [library.long_integers(x) for x in (self._matrix, lower, upper)]
+        return library.keep(
+            library.Panel(
+                ctypes.addressof(self._job),
+                *map(ctypes.addressof, (*tables, *entries)),
+                self._precision,
+                self._start,
+                self._stop,
+            ),
+            *tables,
+            *entries,
         )
-        return found
 
     def _put(self, limbs: Limbs, residues: Array) -> None:
         places = library.WidePlaces(library.pointer(residues), None, residues.strides[0] // 2, 0)

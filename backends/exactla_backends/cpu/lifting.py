@@ -9,6 +9,7 @@ import numpy as np
 
 from exactla.backend import Expansion, Lifting
 from exactla.core.expansion import HostExpansion
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.scaling import largest
 from exactla_backends.cpu.native import library
@@ -31,15 +32,16 @@ OTHER_MODULI = 8
 INTERRUPTIBLE, BLOCK = 1 << 33, 256
 """Multiplications of inverses in one call, which cannot be interrupted, and what its columns are a multiple of."""
 
-Planes = Callable[[Array, ResidueBase], OperandPlanes]
+Planes = Callable[[ResidueBase], OperandPlanes]
+"""Makes residues of a matrix."""
 
 
 class NativeLifting:
     """See `exactla.backend.Lifting`: the postconditions are there."""
 
-    def __init__(self, native: Instructions, planes: Planes, matrix: Array, primes: ResidueBase) -> None:
+    def __init__(self, native: Instructions, planes: Planes, matrix: IntegerMatrix, primes: ResidueBase) -> None:
         self._native, self._planes, self._matrix = native, planes, matrix
-        residues = planes(matrix, primes)
+        residues = planes(primes)
         inverse = residues.planes[0]
         moduli, size, _ = inverse.shape
         determinants = _invert(native, inverse, primes)
@@ -50,7 +52,7 @@ class NativeLifting:
         self.base = ResidueBase(tuple(primes.moduli[i] for i in kept))
         self._inverse = inverse if len(kept) == moduli else np.ascontiguousarray(inverse[kept])
         self._packed = OperandPlanes(native, self._inverse[None], size).packed
-        self._bound = size * largest(matrix)
+        self._bound = size * matrix.largest
         self._sides: dict[ResidueBase, Array] = {}
 
     def lift(self, residual: Array, steps: int) -> tuple[Array, Array]:
@@ -67,7 +69,7 @@ class NativeLifting:
 
     def _lift(self, residual: Array, steps: int, other: ResidueBase, limbs: int) -> tuple[Array, Array]:
         if other not in self._sides:
-            self._sides = {other: self._planes(self._matrix, other).packed}
+            self._sides = {other: self._planes(other).packed}
         matrix = self._sides[other]
         size, columns = residual.shape
         crt, crt_other = library.crt_table(self.base, 1), library.crt_table(other, 1)

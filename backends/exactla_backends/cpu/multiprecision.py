@@ -6,10 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactla.backend import Elimination, Engine
-from exactla.core.limbs import Limbs, from_limbs, to_limbs
+from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
-from exactla.core.nearest import nearest_quotient
-from exactla_backends.cpu.division import division
 from exactla_backends.cpu.elimination import NativeElimination, elimination_bytes
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
@@ -26,6 +24,7 @@ class NativeMultiprecision(HostMultiprecision):
 
     name = "cpu"
     engines: tuple[Engine, ...] = (Engine(ENGINE, 31, (DIGITS_LIMIT,)), HostMultiprecision.engines[0])
+    few_unknowns = 4096
 
     def __init__(self, native: Instructions) -> None:
         self._native = native
@@ -100,17 +99,32 @@ class NativeMultiprecision(HostMultiprecision):
 
     def divide(self, limbs: Limbs, divisor: int, count: int) -> Limbs:
         found = np.empty((len(limbs), count), np.uint64)
-        doubtful = np.empty(len(limbs), np.uint8)
+        by = to_limbs([divisor], limbs_needed([divisor]))
         self._native.run(
             "divide",
             ctypes.byref(library.long_integers(limbs[None])),
-            ctypes.byref(division(divisor, count, doubtful)),
+            library.Pointer(library.pointer(by)),
+            I64(by.shape[1]),
             ctypes.byref(library.long_integers(found[None])),
         )
-        some = np.flatnonzero(doubtful)
-        if len(some):
-            found[some] = to_limbs([nearest_quotient(int(x), divisor) for x in from_limbs(limbs[some])], count)
         return found
+
+    def substitute(self, lower: Limbs, divisors: Sequence[int] | None, precision: int, sums: Limbs) -> Limbs:
+        by = None if divisors is None else to_limbs(list(divisors), limbs_needed(divisors))[None]
+        count = sums.shape[-1]
+        while True:
+            found = np.empty((*sums.shape[:2], count), np.uint64)
+            too_long = self._native.run(
+                "substitute",
+                ctypes.byref(library.long_integers(lower)),
+                None if by is None else ctypes.byref(library.long_integers(by)),
+                I64(precision),
+                ctypes.byref(library.long_integers(sums)),
+                ctypes.byref(library.long_integers(found)),
+            )
+            if not too_long:
+                return found
+            count *= 2
 
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         if engine.name != ENGINE:

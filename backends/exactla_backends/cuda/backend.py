@@ -5,7 +5,8 @@ from math import prod
 
 import numpy as np
 
-from exactla.backend import Lifting, Operand, Pairs, Scanned
+from exactla.backend import Lifting, Multiprecision, Operand, Pairs, Scanned
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
@@ -15,9 +16,10 @@ from exactla_backends.cuda.cells import CELL, CellPool
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.direct import Direct
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
+from exactla_backends.cuda.multiprecision.verbs import CudaMultiprecision
 from exactla_backends.cuda.systems import lifting
 from exactla_backends.device.backend import DeviceBackend, scanned
-from exactla_backends.device.device import HostArray, Memory
+from exactla_backends.device.device import Memory
 from exactla_backends.device.memory import both_rows
 from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
 from exactla_backends.device.results import FEW, in_twos
@@ -46,6 +48,11 @@ class CudaBackend(DeviceBackend):
         self._cells = CellPool(device)
         self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
         self.direct, self.settling = self._direct.product, self
+        self._multiprecision = CudaMultiprecision(device, matrix, self.engine_is_exact)
+
+    @property
+    def multiprecision(self) -> Multiprecision:
+        return self._multiprecision
 
     def _place(self) -> elements.Place:
         number = self._cuda.number
@@ -196,7 +203,11 @@ class CudaBackend(DeviceBackend):
             return lifting.PRIMES
         return super().prime_count(size, limit)
 
-    def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
+    def solving_bytes(self) -> int:
+        # numbers are read from the device's digits on the host
+        return min(super().solving_bytes(), self.free_bytes())
+
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:
             return super().lifting(matrix, primes)
         return lifting.CudaLifting(self._cuda, self._constant, matrix, primes)

@@ -85,15 +85,21 @@ class CudaDevice:
 
     def download_pinned(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> HostArray:
         """As `download`, to memory of CuPy's pool of page-locked memory: many times faster where much is downloaded."""
-        count = prod(shape)
-        if not count:
-            return np.empty(shape, dtype)
-        pinned = cupy.cuda.alloc_pinned_memory(count * dtype.itemsize)
-        octets: Any = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(pinned.ptr)
-        octets.memory = pinned  # which lives as long as the array does
-        found = np.frombuffer(octets, dtype, count).reshape(shape)
-        memory.copy_to_host_async(ctypes.c_void_p(found.ctypes.data), found.nbytes)
-        cupy.cuda.get_current_stream().synchronize()
+        found = _pinned_array(dtype, shape)
+        if found.nbytes:
+            memory.copy_to_host_async(ctypes.c_void_p(found.ctypes.data), found.nbytes)
+            cupy.cuda.get_current_stream().synchronize()
+        return found
+
+    def download_columns(self, memory: Memory, pitch: int, shape: tuple[int, int]) -> HostArray:
+        """The first octets [rows, columns] of rows that are `pitch` octets apart."""
+        rows, columns = shape
+        found = _pinned_array(np.dtype(np.uint8), shape)
+        if found.nbytes:
+            runtime, stream = cupy.cuda.runtime, self.stream
+            kind = runtime.memcpyDeviceToHost
+            runtime.memcpy2DAsync(found.ctypes.data, columns, memory.ptr, pitch, columns, rows, kind, stream)
+            runtime.streamSynchronize(stream)
         return found
 
     def copy(self, source: Memory, target: Memory, size: int) -> None:
@@ -123,6 +129,17 @@ class CudaDevice:
     def free_bytes(self) -> int:
         pool = cupy.get_default_memory_pool()
         return int(cupy.cuda.Device().mem_info[0] + pool.free_bytes())
+
+
+def _pinned_array(dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> HostArray:
+    """An uninitialised array in memory of CuPy's pool of page-locked memory."""
+    count = prod(shape)
+    if not count:
+        return np.empty(shape, dtype)
+    pinned = cupy.cuda.alloc_pinned_memory(count * dtype.itemsize)
+    octets: Any = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(pinned.ptr)
+    octets.memory = pinned  # which lives as long as the array does
+    return np.frombuffer(octets, dtype, count).reshape(shape)
 
 
 class _PinnedCells(threading.local):

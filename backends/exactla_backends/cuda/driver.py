@@ -18,6 +18,7 @@ from cupy_backends.cuda.api import driver
 from cupy_backends.cuda.libs import nvrtc
 
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_STATIC_SHARED = 1 << 10
 _OPTIONS = ("-std=c++17", "-default-device", "-lineinfo", "-diag-suppress=177")
 
 
@@ -47,6 +48,12 @@ def target(device: int) -> str:
 def processors(device: int) -> int:
     """The number of multiprocessors of a device."""
     return int(Device(device).attributes["MultiProcessorCount"])
+
+
+@cache
+def most_shared_bytes(device: int) -> int:
+    """Dynamic shared memory that a block of threads may have which has little of its own besides."""
+    return int(Device(device).attributes["MaxSharedMemoryPerBlockOptin"]) - _STATIC_SHARED
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from exactla import registry
 from exactla.backend import Backend, Lifting, Minor, Multiprecision
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.reconstruction import Halving
 from exactla_backends.device.device import HostArray
@@ -35,10 +36,13 @@ class BorrowedSystems:
     def prime_count(self, size: int, limit: int) -> int:
         return self._host.prime_count(size, limit)
 
+    def solving_bytes(self) -> int:
+        return self._host.solving_bytes()
+
     def lifting_bytes(self, size: int, count: int) -> int:
         return self._host.lifting_bytes(size, count)
 
-    def lifting(self, matrix: HostArray, primes: ResidueBase) -> Lifting:
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         return self._host.lifting(matrix, primes)
 
     def minors(self, matrix: HostArray, primes: Sequence[int]) -> list[Minor]:

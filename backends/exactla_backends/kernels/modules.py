@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exactla_backends.kernels.text import device_text, flattened, kernel_text
-from exactla_backends.kernels.ways import BYTES
+from exactla_backends.kernels.ways import BYTES, MATRIX_UNITS
 
 FILE_NAME = "modules.zip"
 LANES = 4
@@ -62,7 +62,8 @@ def chosen(kernel: str, macros: Mapping[str, int]) -> Chosen:
         No module is for integers of so many limbs.
     """
     if "XL_PANEL" in macros:
-        return Chosen(f"{kernel}-{1 + macros['XL_DIGITS']}", ())
+        units = f"-xmx{macros['XL_XMX']}" if "XL_XMX" in macros else ""
+        return Chosen(f"{kernel}-{1 + macros['XL_DIGITS']}{units}", ())
     limbs, groups = macros["XL_MAX_LIMBS"], macros["XL_MAX_GROUPS"]
     whole = "-whole" if "XL_WHOLE" in macros else ""
     if limbs <= FIXED_LIMBS and groups <= FIXED_GROUPS and "XL_FIXED" in macros:
@@ -97,7 +98,9 @@ def _plain_modules() -> Iterator[Module]:
                 yield Module(f"{kernel}-{name}-whole", text, {**lanes, **macros, "XL_WHOLE": 1})
     for kernel, _ in _KERNEL.findall(matrix_text()):
         for octets in (1, 2):
-            yield Module(f"{kernel}-{octets}", matrix_text(), BYTES.macros(octets))
+            for way in (BYTES, *MATRIX_UNITS.values()):
+                macros = way.macros(octets)
+                yield Module(chosen(kernel, macros).name, matrix_text(), macros)
 
 
 # ---- SPIR-V: five words, then instructions; the first word of each has its length and what it is -------------------

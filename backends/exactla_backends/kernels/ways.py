@@ -12,12 +12,23 @@ class Way:
     width: int
     """Results in a vector."""
     rows: tuple[int, int]
+    """Vectors one below the other."""
     columns: tuple[int, int]
     """Vectors side by side."""
     rows_first: bool
     """Whether neighbouring work items have different rows."""
+    step: tuple[int, int]
+    """Words whose products are summed before a reduction."""
     group: int
     """Work items that work together."""
+    height: int = 1
+    """Rows of a vector."""
+    matrix_units: bool = False
+    """Whether such a group, of one row of work items, is a sub-group with a matrix unit."""
+
+    def tile_rows(self, octets: int) -> int:
+        """Rows of a tile."""
+        return self.height * self.rows[octets - 1]
 
     def tile_columns(self, octets: int) -> int:
         """Columns of a tile."""
@@ -35,11 +46,21 @@ class Way:
             "XL_TILE_ROWS": self.rows[octets - 1],
             "XL_TILE_COLUMNS": self.columns[octets - 1],
             "XL_PANEL": self.panel(octets),
-        }
+            "XL_STEP": self.step[octets - 1],
+        } | ({"XL_XMX": self.group} if self.matrix_units else {})
 
 
-VECTORS = Way(2, 16, rows=(8, 4), columns=(2, 2), rows_first=True, group=1)
+_STEP = 16384, 8192
+"""Four products of bytes are below 2**17, and eight of digits below 2**18: their sums stay below 2**31."""
+
+VECTORS = Way(2, 16, rows=(8, 4), columns=(2, 2), rows_first=True, step=(512, 512), group=1)
 """Of CPUs, whose compilers make instructions of products of pairs in vectors."""
 
-BYTES = Way(4, 1, rows=(8, 4), columns=(1, 1), rows_first=False, group=16)
+BYTES = Way(4, 1, rows=(8, 4), columns=(1, 1), rows_first=False, step=_STEP, group=16)
 """Of all others: dot products of four bytes, for one column in a work item."""
+
+MATRIX_UNITS = {
+    size: Way(4, 1, rows=(4, 2), columns=(1, 1), rows_first=False, step=_STEP, group=size, height=8, matrix_units=True)
+    for size in (8, 16)
+}
+"""By the size of sub-groups, the smallest one that a device has."""

@@ -235,4 +235,13 @@ void XL_ENTRY(wide_weighted)(const xl_wide_sum *sum, int64_t count, const xl_wid
 void XL_ENTRY(wide_carry)(const int32_t *sums, int64_t row, int64_t limbs, const int32_t *quotients,
                           const uint8_t *product, int64_t count, int32_t *carry, uint64_t *found, int64_t found_step);
 
+/* Digits of long integers for their products. */
+#define XL_WIDE_DIGIT_BITS 24
+#define XL_WIDE_DIGIT_ROWS 4 /* of the left factor, that are taken together */
+
+/* Requires: digits below 2**24, of the left factor a multiple of XL_WIDE_DIGIT_ROWS; right[-3], right[-2] and right[-1] are 0, as
+ * are eleven digits or more after the last. Ensures: sums[i + j] grows by left[i] * right[j], modulo 2**64. */
+void XL_ENTRY(wide_digit_products)(uint64_t *sums, const uint64_t *left, int64_t left_count, const uint64_t *right,
+                                   int64_t right_count);
+
 #endif

@@ -20,6 +20,8 @@ typedef ulong uint64_t;
 #define XL_RESTRICT restrict
 #if XL_LANES == 16 || XL_PAIRS /* in vectors: looking for others takes compilers several times longer */
 #define XL_KERNEL __attribute__((vec_type_hint(int16))) __kernel void
+#elif XL_XMX /* matrix units are for all work items of a sub-group */
+#define XL_KERNEL __attribute__((intel_reqd_sub_group_size(XL_XMX))) __kernel void
 #else
 #define XL_KERNEL __kernel void
 #endif

@@ -20,6 +20,7 @@ _FOR_THE_HOST = {
     "minors",
     "prime_count",
     "restore",
+    "solving_bytes",
     "scope",
     "tile_bytes",
     "total",

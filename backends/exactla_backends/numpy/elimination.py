@@ -1,4 +1,4 @@
-"""The reference `Elimination`: residues of L by rows and of U by columns, as the two sides of exact products."""
+"""The reference `StepwiseElimination`: residues of L by rows, of U by columns, the two sides of exact products."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from exactla_backends.numpy.residues import centre
 
 
 class HostElimination:
-    """See `exactla.backend.Elimination`: each method has its postcondition there."""
+    """See `exactla.backend.StepwiseElimination`: each method has its postcondition there."""
 
     def __init__(self, matrix: Limbs, precision: int, base: ResidueBase, engine: Engine) -> None:
         self._matrix, self._precision, self._base, self._engine = matrix.copy(), precision, base, engine

@@ -4,15 +4,19 @@ A step: x = B r mod P by residues, then (r - A x) / P, whose bits are few: they 
 two, so from the low pieces of x alone.
 """
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
 from exactla.backend import Expansion, Lifting, Minor, Multiprecision
 from exactla.core.expansion import HostExpansion
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
+from exactla.core.radix import integers_of
 from exactla.core.reconstruction import EUCLID, Halving
 from exactla.core.scaling import largest
 from exactla_backends.numpy import limbs as mp
@@ -59,7 +63,7 @@ class HostSystems:
         # inverses, what threads keep while they make them, and the limbs of the matrix
         return 8 * size**2 * (count + 5 * min(count, threads()) + 4)
 
-    def lifting(self, matrix: Array, primes: ResidueBase) -> Lifting:
+    def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         return HostLifting(matrix, primes)
 
     def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
@@ -72,24 +76,24 @@ class HostSystems:
 class HostLifting:
     """See `exactla.backend.Lifting`: the postconditions are there."""
 
-    def __init__(self, matrix: Array, primes: ResidueBase) -> None:
+    def __init__(self, matrix: IntegerMatrix, primes: ResidueBase) -> None:
         found: dict[int, tuple[Array, int]] = {}
 
         def invert(prime: int) -> None:
-            found[prime] = modular.inverse(modular.residues(matrix, prime), prime)
+            found[prime] = modular.inverse(modular.residues(matrix.entries, prime), prime)
 
         for_each(invert, primes.moduli)
         self.determinants = tuple(found[p][1] for p in primes.moduli)
         base = ResidueBase(tuple(p for p in primes.moduli if found[p][1]))
         self.start(matrix, base, [found[p][0] for p in base.moduli])
 
-    def start(self, matrix: Array, base: ResidueBase, inverses: list[Array]) -> None:
+    def start(self, matrix: IntegerMatrix, base: ResidueBase, inverses: list[Array]) -> None:
         """Make ready for steps with the matrix and its inverses modulo the primes of a base."""
         self.base = base
         self._inverses = inverses
         size = len(matrix)
-        self._bound = size * largest(matrix)
-        limbs, bits = mp.from_integers(matrix.astype(object)) if size else (np.zeros((1, 0, 0), np.int64), 0)
+        self._bound = size * matrix.largest
+        limbs, bits = mp.from_integers(matrix.entries.astype(object)) if size else (np.zeros((1, 0, 0), np.int64), 0)
         self._matrix = limbs[: mp.count_for(bits)].astype(np.float64)
 
     def lift(self, residual: Array, steps: int) -> tuple[Array, Array]:
@@ -124,26 +128,52 @@ class HostLifting:
         words = (bound.bit_length() + 1) // PIECE + 1
         modulus = 1 << PIECE * words
         balanced = _balanced(digits)[..., :words]
-        size, columns, count = balanced.shape
-        right = balanced.reshape(size, columns * count).astype(np.float64)
-        narrow = PIECE * words <= 64 and residual.dtype == np.int64
-        total: Any = np.zeros(residual.shape, np.int64 if narrow else object)
+        if PIECE * words <= 64 and residual.dtype == np.int64:
+            return self._next_narrow(residual, balanced, words)
+        reciprocal = gmpy2.mpz(pow(self.base.product, -1, modulus))
+        left = map(operator.sub, residual.ravel().tolist(), self._products(balanced, words))
+        found = [gmpy2.f_mod_2exp(x * reciprocal, PIECE * words) for x in left]
+        centred = [int(x - modulus if x.bit_test(PIECE * words - 1) else x) for x in found]
+        wide = np.array(centred, np.int64 if PIECE * words < 64 else object)
+        return wide.reshape(residual.shape)
+
+    def _next_narrow(self, residual: Array, digits: Ints, words: int) -> Ints:
+        """As `_next`, modulo 2**64, which the modulus divides."""
+        total = np.zeros(residual.shape, np.int64)
+        for shift, sums in self._terms(digits, words):
+            total += sums << shift
+        reciprocal, spare = pow(self.base.product, -1, 1 << 64), 64 - PIECE * words
+        wrapped = (residual - total).view(np.uint64) * np.uint64(reciprocal)
+        found: Ints = (wrapped << np.uint64(spare)).view(np.int64) >> spare
+        return found
+
+    def _products(self, digits: Ints, words: int) -> list[Any]:
+        """A x modulo 2**(16 words), or integers with these residues, as mpz."""
+        size, columns, _ = digits.shape
+        # places that are a multiple of two octets, and those between
+        places = np.zeros((2, words + 1, size * columns), np.int64)
+        for shift, sums in self._terms(digits, words):
+            places[shift % PIECE // 8, shift // PIECE] += sums.ravel()
+        even, odd = _carried(_carried(places))
+        return integers_of(even + (odd << 8))
+
+    def _terms(self, digits: Ints, words: int) -> Iterator[tuple[int, Ints]]:
+        """Products of limbs of A and pieces of x, and the bits by which they are shifted: those below 16 words."""
+        size, columns, count = digits.shape
+        right = digits.reshape(size, columns * count).astype(np.float64)
         for limb, left in enumerate(self._matrix):
             sums = (left @ right).astype(np.int64).reshape(size, columns, count)
             for piece in range(count):
                 shift = mp.BITS * limb + PIECE * piece
                 if shift < PIECE * words:
-                    total = total + (sums[..., piece].astype(total.dtype) << shift)
-        reciprocal = pow(self.base.product, -1, modulus)
-        if narrow:
-            # modulo 2**64, which the modulus divides
-            spare = 64 - PIECE * words
-            wrapped = (residual - total).view(np.uint64) * np.uint64(reciprocal)
-            found: Ints = (wrapped << np.uint64(spare)).view(np.int64) >> spare
-            return found
-        positive = (residual.astype(object) - total) * reciprocal % modulus
-        wide: Array = np.where(positive >> (PIECE * words - 1) > 0, positive - modulus, positive)
-        return wide.astype(np.int64) if PIECE * words < 64 else wide
+                    yield shift, sums[..., piece]
+
+
+def _carried(places: Ints) -> Ints:
+    """Integers in places of 16 bits along the second axis, and what is above them added to the next place, one time."""
+    found = places & (1 << PIECE) - 1
+    found[:, 1:] += places[:, :-1] >> PIECE
+    return found
 
 
 def _balanced(digits: Array) -> Ints:

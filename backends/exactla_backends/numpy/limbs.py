@@ -35,17 +35,17 @@ def from_decoded(decoded: Decoded, shift: Ints, count: int) -> Ints:
 
 
 def from_integers(values: NDArray[np.object_]) -> tuple[Ints, int]:
-    """Signed digits [L, ...] of Python integers, and a bound on the bits of their magnitudes."""
+    """Two's complement limbs [L, ...] of Python integers, and a bound on the bits of their magnitudes."""
     flat = [int(v) for v in values.ravel()]
-    magnitudes = list(map(abs, flat))
-    bits = max(map(int.bit_length, magnitudes), default=0)
+    bits = max(map(int.bit_length, flat), default=0)
     count = count_for(bits)
-    width = count * BITS // 8
-    digits = np.frombuffer(b"".join([v.to_bytes(width, "little") for v in magnitudes]), np.uint8)
-    octets = digits.reshape(len(flat), count, BITS // 8).astype(np.int64)
-    sign = np.array([-1 if v < 0 else 1 for v in flat], np.int64)
-    limbs = (octets @ np.array([1 << 8 * i for i in range(BITS // 8)], np.int64)) * sign[:, None]
-    return np.ascontiguousarray(limbs.T).reshape(count, *values.shape), bits
+    text = b"".join([v.to_bytes(count * BITS // 8, "little", signed=True) for v in flat])
+    octets = np.frombuffer(text, np.uint8).reshape(len(flat), count, BITS // 8)
+    limbs = np.zeros((count, len(flat)), np.int64)
+    for i in range(BITS // 8):
+        limbs |= octets[..., i].T.astype(np.int64) << 8 * i
+    limbs[-1] -= limbs[-1] >> BITS - 1 << BITS
+    return limbs.reshape(count, *values.shape), bits
 
 
 def to_integers(limbs: Ints) -> NDArray[Any]:

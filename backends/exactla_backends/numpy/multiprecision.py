@@ -1,14 +1,30 @@
 """The reference `Multiprecision`: residues by tables, everything else in Python integers."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from exactla.backend import Elimination, Engine
-from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs
+from exactla.core.limb_entries import bit_lengths, longest, magnitudes
+from exactla.core.limbs import (
+    Limbs,
+    added,
+    compared,
+    extended,
+    from_limbs,
+    resized,
+    shifted_up,
+    signs,
+    subtracted,
+    to_limbs,
+)
 from exactla.core.moduli import ResidueBase
 from exactla.core.nearest import nearest_quotient, nearest_scaled
+from exactla.core.stepwise import Stepwise
+from exactla.core.triangles import unknowns
+from exactla_backends.host_memory import free_bytes
 from exactla_backends.numpy import engines, wide_tables
 from exactla_backends.numpy.elimination import HostElimination
 
@@ -18,15 +34,50 @@ class HostMultiprecision:
 
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
+    few_unknowns = 128
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)
+
+    def scope(self, limbs: Limbs) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def free_bytes(self) -> int:
+        return free_bytes()
 
     def upload(self, limbs: Limbs) -> Limbs:
         return limbs
 
     def download(self, limbs: Limbs) -> Limbs:
         return limbs
+
+    def zeros(self, shape: tuple[int, ...]) -> Limbs:
+        return np.zeros(shape, np.uint64)
+
+    def store(self, target: Limbs, limbs: Limbs) -> None:
+        count = limbs.shape[-1]
+        target[..., :count] = limbs
+        target[..., count:] = signs(limbs)[..., None]
+
+    def gather(self, limbs: Limbs, places: "np.ndarray[Any, Any]") -> Limbs:
+        return np.ascontiguousarray(limbs.reshape(-1, limbs.shape[-1])[places])
+
+    def add(self, left: Limbs, right: Limbs, count: int) -> Limbs:
+        return added(resized(left, count), resized(right, count))
+
+    def subtract(self, left: Limbs, right: Limbs, count: int) -> Limbs:
+        return subtracted(resized(left, count), resized(right, count))
+
+    def compare(self, left: Limbs, right: Limbs) -> "np.ndarray[Any, Any]":
+        count = max(left.shape[-1], right.shape[-1])
+        return compared(extended(left, count), extended(right, count))
+
+    def bit_lengths(self, limbs: Limbs) -> "np.ndarray[Any, Any]":
+        shape = limbs.shape[:-1]
+        return bit_lengths(magnitudes(limbs.reshape(-1, limbs.shape[-1]))[0]).reshape(shape)
+
+    def most_bits(self, limbs: Limbs) -> int:
+        return longest(limbs)
 
     def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
         moduli = len(base.moduli)
@@ -45,6 +96,8 @@ class HostMultiprecision:
         return residues.astype(engines.DTYPES[engine.name], copy=False).reshape(-1, 1, *limbs.shape[:2])
 
     def scale(self, limbs: Limbs, shifts: "int | np.ndarray[Any, Any]", count: int) -> Limbs:
+        if isinstance(shifts, int) and shifts >= 0:
+            return shifted_up(resized(limbs, count), shifts, count)
         integers = from_limbs(limbs)
         found = np.empty(integers.shape, object)
         by = np.broadcast_to(np.asarray(shifts, np.int64), integers.shape)
@@ -52,8 +105,7 @@ class HostMultiprecision:
         return to_limbs(found, count)
 
     def round_leading(self, limbs: Limbs, precision: int) -> Limbs:
-        integers = _mapped(lambda x: _leading(x, precision), limbs)
-        return to_limbs(integers, max(limbs_needed(integers.flat), limbs.shape[-1]))
+        return to_limbs(_mapped(lambda x: _leading(x, precision), limbs), limbs.shape[-1])
 
     def largest(self, limbs: Limbs, order: Sequence[int]) -> tuple[int, int]:
         integers = from_limbs(limbs[np.asarray(order, np.int64)]).tolist()
@@ -64,12 +116,15 @@ class HostMultiprecision:
     def divide(self, limbs: Limbs, divisor: int, count: int) -> Limbs:
         return to_limbs(_mapped(lambda x: nearest_quotient(x, divisor), limbs), count)
 
+    def substitute(self, lower: Limbs, divisors: Sequence[int] | None, precision: int, sums: Limbs) -> Limbs:
+        return unknowns(lower, divisors, precision, sums)
+
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         size = np.dtype(engines.DTYPES[engine.name]).itemsize
         return size * len(base.moduli) * (rows * rows + rows * columns) + 32 * wide_tables.CHUNK
 
     def elimination(self, matrix: Limbs, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
-        return HostElimination(matrix, precision, base, engine)
+        return Stepwise(self, HostElimination(matrix, precision, base, engine), precision)
 
 
 def _mapped(function: Callable[[int], int], limbs: Limbs) -> "np.ndarray[Any, Any]":

@@ -156,6 +156,11 @@ class SyclDevice:
         """Whether kernels are written in vectors that a CPU has instructions for, which SPIR-V has no types for."""
         return self.is_cpu() and not programs.needs_spirv(self.queue)
 
+    def matrix_units(self) -> int:
+        """Work items in a sub-group that multiplies by a matrix unit, 0 where there are no such units."""
+        sizes = self.queue.sycl_device.sub_group_sizes
+        return int(min(sizes)) if sizes and programs.has_matrix_units(self.queue) else 0
+
     def _dot_products(self) -> dict[str, int]:
         """Macros for sums of four products of bytes, which a CPU has in functions and not in instructions."""
         return {"XL_DOT_PRODUCTS": 1} if not self.has_vectors() and programs.has_dot_products(self.queue) else {}

@@ -1,11 +1,13 @@
 /* Products of residue planes for any device, each reduced by its modulus where it is made.
  *
- * A work item makes a tile of XL_TILE_ROWS rows and XL_TILE_COLUMNS vectors of XL_WIDTH results. The left operand is
- * read by rows; the right one is packed into panels of XL_PANEL columns, whose words lie one behind the other.
+ * A work item makes a tile of XL_TILE_ROWS by XL_TILE_COLUMNS vectors of XL_HEIGHT rows and XL_WIDTH columns. The left
+ * operand is read by rows; the right one is packed into panels of XL_PANEL columns, whose words lie one behind the
+ * other.
  *
  * With XL_PAIRS, for CPUs, a word has two residues, of 16 bits each, and products are made for vectors of columns, by
- * sums of pairs. Without, for GPUs, a word has four residues. Those of the left operand become unsigned by adding 128,
- * and the sums of the right one, times 128, are taken off again.
+ * sums of pairs. Without, for GPUs, a word has four residues. With XL_XMX matrix units multiply eight rows by eight
+ * words of as many columns as a sub-group has work items, XL_XMX. Else the residues of the left operand become unsigned
+ * by adding 128, and the sums of the right one, times 128, are taken off again.
  */
 #include "xl_port.h"
 #if XL_PAIRS
@@ -14,42 +16,77 @@
 
 #define XL_CONSTANTS 8 /* of a modulus: itself, floor(2**32 / m), 2**31 mod m, 2**16 mod m, 2**8 mod m */
 
-/* XL_STEP: words whose products are summed before a reduction, which keeps sums below 2**31. */
+/* XL_WORDS: words of a row that are multiplied at once.
+ * XL_STEP is given: words whose products are summed before a reduction. Sums have to stay below 2**31. */
 #if XL_PAIRS
 
 #define XL_RESIDUES 2
+#define XL_HEIGHT 1
 #define XL_WIDTH 16
-#define XL_STEP 512
+#define XL_WORDS 1
 typedef int16 xl_sums;
 typedef uint16 xl_values;
+typedef uint32_t xl_left_value;
 typedef uint16 xl_right;
 #define xl_load_right(from) vload16(0, from)
 #define xl_multiply_add(left, right, sums) xl_add_pairs((uint16)(left), right, sums)
 #define xl_bias(right, sums) (sums)
+#define xl_shared(x) (x)
 #define xl_to_sums as_int16
 #define xl_to_values as_uint16
-#define xl_load(from) convert_int16(vload16(0, from))
+#define xl_load(from, columns, rows) convert_int16(vload16(0, from))
 #if XL_DIGITS
-#define xl_store(values, to) vstore16(convert_short16(values), 0, to)
+#define xl_store(sums, to, columns, rows) vstore16(convert_short16(sums), 0, to)
 #else
-#define xl_store(values, to) vstore16(convert_char16(values), 0, to)
+#define xl_store(sums, to, columns, rows) vstore16(convert_char16(sums), 0, to)
+#endif
+
+#elif XL_XMX
+
+#define XL_RESIDUES 4
+#define XL_HEIGHT 8
+#define XL_WIDTH 1
+#define XL_WORDS 8
+typedef int8 xl_sums;
+typedef uint8 xl_values;
+typedef int8 xl_right;
+#define xl_shared(x) sub_group_broadcast(x, 0)
+#define xl_multiply_add intel_sub_group_i8_i8_matrix_mad_k32
+#define xl_bias(right, sums) (sums)
+#define xl_to_sums as_int8
+#define xl_to_values as_uint8
+
+/* A work item's part of 32 bytes of each of eight rows, the work items of a sub-group having them side by side. */
+#if XL_XMX == 8
+typedef int32_t xl_part;
+typedef int8 xl_left_value;
+#else
+typedef int16_t xl_part;
+typedef short8 xl_left_value;
+#endif
+
+#ifndef cl_intel_subgroup_matrix_multiply_accumulate /* compilers to SPIR-V leave the call to the device's compiler */
+int8 __attribute__((overloadable)) intel_sub_group_i8_i8_matrix_mad_k32(xl_left_value a, xl_right b, xl_sums sums);
 #endif
 
 #else
 
 #define XL_RESIDUES 4
+#define XL_HEIGHT 1
 #define XL_WIDTH 1
-#define XL_STEP (XL_DIGITS ? 8192 : 16384)
+#define XL_WORDS 1
 typedef int32_t xl_sums;
 typedef uint32_t xl_values;
+typedef uint32_t xl_left_value;
 typedef uint32_t xl_right;
 #define xl_load_right(from) (*(from))
 #define xl_multiply_add(left, right, sums) xl_dot4((left) ^ 0x80808080u, right, sums)
 #define xl_bias(right, sums) xl_dot4(0x80808080u, right, sums)
+#define xl_shared(x) (x)
 #define xl_to_sums as_int
 #define xl_to_values as_uint
-#define xl_load(from) ((xl_sums)*(from))
-#define xl_store(values, to) (*(to) = (xl_result)(values))
+#define xl_load(from, columns, rows) ((xl_sums)*(from))
+#define xl_store(sums, to, columns, rows) (*(to) = (xl_result)(sums))
 
 #endif
 
@@ -70,25 +107,63 @@ typedef struct {
 #define xl_left_word(left, digit, i, k) (left).words[((digit) * XL_TILE_ROWS + (i)) * XL_STEP + (k)]
 #else
 typedef struct {
-    XL_GLOBAL const uint32_t *rows[(1 + XL_DIGITS) * XL_TILE_ROWS];
+    XL_GLOBAL const uint32_t *rows[(1 + XL_DIGITS) * XL_TILE_ROWS * XL_HEIGHT];
 } xl_left;
+#if XL_XMX
+#define xl_left_word(left, digit, i, k) xl_left_parts((left).rows + ((digit) * XL_TILE_ROWS + (i)) * XL_HEIGHT, k)
+#else
 #define xl_left_word(left, digit, i, k) (left).rows[(digit) * XL_TILE_ROWS + (i)][k]
+#endif
+#endif
+
+#if XL_XMX
+/* Ensures: of eight rows this work item's parts of the eight words from k on. */
+XL_FUNCTION xl_left_value xl_left_parts(XL_GLOBAL const uint32_t *const *rows, int64_t k) {
+    const uint32_t own = get_sub_group_local_id();
+#define XL_PART(i) ((XL_GLOBAL const xl_part *)(rows[i] + k))[own]
+    return (xl_left_value)(XL_PART(0), XL_PART(1), XL_PART(2), XL_PART(3), XL_PART(4), XL_PART(5), XL_PART(6), XL_PART(7));
+}
+
+/* Ensures: eight words of this work item's column. */
+XL_FUNCTION xl_right xl_load_right(XL_GLOBAL const uint32_t *from) {
+#define XL_WORD(k) (int32_t) from[(k) * XL_PANEL]
+    return (xl_right)(XL_WORD(0), XL_WORD(1), XL_WORD(2), XL_WORD(3), XL_WORD(4), XL_WORD(5), XL_WORD(6), XL_WORD(7));
+}
+
+/* Ensures: eight entries of a column with rows of so many columns, 0 for rows from `rows` on. */
+XL_FUNCTION xl_sums xl_load(XL_GLOBAL const xl_result *from, int64_t columns, int64_t rows) {
+    int32_t found[XL_HEIGHT];
+#pragma unroll
+    for (int32_t i = 0; i < XL_HEIGHT; ++i)
+        found[i] = i < rows ? from[i * columns] : 0;
+    return vload8(0, found);
+}
+
+/* Ensures: these are the entries, of the rows before `rows`. */
+XL_FUNCTION void xl_store(xl_sums sums, XL_GLOBAL xl_result *to, int64_t columns, int64_t rows) {
+    int32_t entries[XL_HEIGHT];
+    vstore8(sums, 0, entries);
+#pragma unroll
+    for (int32_t i = 0; i < XL_HEIGHT; ++i)
+        if (i < rows)
+            to[i * columns] = (xl_result)entries[i];
+}
 #endif
 
 /* Requires: a multiple of 16 residues in each row.
  * Ensures: the words from each of the rows' places on can be read. */
-XL_FUNCTION void xl_read_left(xl_left *left, xl_residues from, const int64_t places[XL_TILE_ROWS], int64_t digit,
-                              int64_t words) {
+XL_FUNCTION void xl_read_left(xl_left *left, xl_residues from, const int64_t places[XL_TILE_ROWS * XL_HEIGHT],
+                              int64_t digit, int64_t words) {
 #pragma unroll
     for (int32_t d = 0; d < 1 + XL_DIGITS; ++d)
 #pragma unroll
-        for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
+        for (int32_t i = 0; i < XL_TILE_ROWS * XL_HEIGHT; ++i) {
             xl_residues row = from + d * digit + places[i];
 #if XL_PAIRS
             for (int64_t k = 0; k < words; k += 8)
                 vstore8(as_uint8(convert_short16(vload16(0, row + 2 * k))), 0, &xl_left_word(*left, d, i, k));
 #else
-            left->rows[d * XL_TILE_ROWS + i] = (XL_GLOBAL const uint32_t *)row;
+            left->rows[d * XL_TILE_ROWS * XL_HEIGHT + i] = (XL_GLOBAL const uint32_t *)row;
             (void)words;
 #endif
         }
@@ -167,7 +242,7 @@ XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS], co
         for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
             high[i][j] = middle[i][j] = low[i][j] = 0;
     }
-    for (int64_t k = 0; k < words; ++k) {
+    for (int64_t k = 0; k < words; k += XL_WORDS) {
 #pragma unroll
         for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
             b_high[j] = xl_load_right(right + k * XL_PANEL + j * XL_WIDTH);
@@ -177,7 +252,7 @@ XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS], co
         }
 #pragma unroll
         for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
-            const uint32_t a_high = xl_left_word(*left, 0, i, k), a_low = xl_left_word(*left, 1, i, k);
+            const xl_left_value a_high = xl_left_word(*left, 0, i, k), a_low = xl_left_word(*left, 1, i, k);
 #pragma unroll
             for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
                 high[i][j] = xl_multiply_add(a_high, b_high[j], high[i][j]);
@@ -206,7 +281,7 @@ XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS], co
         for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
             sums[i][j] = 0;
     }
-    for (int64_t k = 0; k < words; ++k) {
+    for (int64_t k = 0; k < words; k += XL_WORDS) {
 #pragma unroll
         for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
             b[j] = xl_load_right(right + k * XL_PANEL + j * XL_WIDTH);
@@ -214,7 +289,7 @@ XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS], co
         }
 #pragma unroll
         for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
-            const uint32_t a = xl_left_word(*left, 0, i, k);
+            const xl_left_value a = xl_left_word(*left, 0, i, k);
 #pragma unroll
             for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j)
                 sums[i][j] = xl_multiply_add(a, b[j], sums[i][j]);
@@ -238,7 +313,8 @@ XL_KERNEL xl_kernel_multiply(xl_residues left, XL_GLOBAL const uint32_t *right, 
                              int64_t depth, int64_t negative, int64_t add, XL_GLOBAL const uint32_t *constants,
                              XL_GLOBAL xl_result *results) {
     const int64_t column = XL_GLOBAL_INDEX(XL_PAIRS) * (XL_TILE_COLUMNS * XL_WIDTH);
-    const int64_t first = XL_GLOBAL_INDEX(1 - XL_PAIRS) * XL_TILE_ROWS;
+    const int64_t first = xl_shared(XL_GLOBAL_INDEX(1 - XL_PAIRS) * (XL_TILE_ROWS * XL_HEIGHT));
+    const int64_t rows_here = rows - first, columns_here = columns - column;
     const int64_t pair = XL_GLOBAL_INDEX(2) / moduli, p = XL_GLOBAL_INDEX(2) % moduli;
     const int64_t words = depth / XL_RESIDUES, left_digit = rows * depth, right_digit = words * right_columns;
     XL_GLOBAL const uint32_t *c = constants + p * XL_CONSTANTS;
@@ -247,19 +323,22 @@ XL_KERNEL xl_kernel_multiply(xl_residues left, XL_GLOBAL const uint32_t *right, 
                                   column / XL_PANEL * XL_PANEL * words + column % XL_PANEL;
     XL_GLOBAL xl_result *to = results + ((pair * moduli + p) * rows + first) * columns + column;
     const uint32_t offset = c[0] >> 1;
-    int64_t from_rows[XL_TILE_ROWS];
+    int64_t from_rows[XL_TILE_ROWS * XL_HEIGHT];
     xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS];
     xl_left some;
 #pragma unroll
-    for (int32_t i = 0; i < XL_TILE_ROWS; ++i) {
+    for (int32_t i = 0; i < XL_TILE_ROWS * XL_HEIGHT; ++i)
         from_rows[i] = (first + i < rows ? first + i : rows - 1) * depth;
+#pragma unroll
+    for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
 #pragma unroll
         for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
             totals[i][j] = 0;
-            if (add && first + i < rows && column + j * XL_WIDTH < columns)
-                totals[i][j] = xl_to_values(xl_load(to + i * columns + j * XL_WIDTH) + (int32_t)c[0]);
+            if (add && i * XL_HEIGHT < rows_here && j * XL_WIDTH < columns_here)
+                totals[i][j] = xl_to_values(xl_load(to + i * XL_HEIGHT * columns + j * XL_WIDTH, columns,
+                                                    rows_here - i * XL_HEIGHT) +
+                                            (int32_t)c[0]);
         }
-    }
     for (int64_t k = 0; k < words; k += XL_STEP) {
         const int64_t step = words - k < XL_STEP ? words - k : XL_STEP;
         xl_read_left(&some, a + k * XL_RESIDUES, from_rows, left_digit, step);
@@ -269,6 +348,7 @@ XL_KERNEL xl_kernel_multiply(xl_residues left, XL_GLOBAL const uint32_t *right, 
     for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
 #pragma unroll
         for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j)
-            if (first + i < rows && column + j * XL_WIDTH < columns)
-                xl_store(xl_to_sums(xl_reduce(totals[i][j] + offset, c) - offset), to + i * columns + j * XL_WIDTH);
+            if (i * XL_HEIGHT < rows_here && j * XL_WIDTH < columns_here)
+                xl_store(xl_to_sums(xl_reduce(totals[i][j] + offset, c) - offset),
+                         to + i * XL_HEIGHT * columns + j * XL_WIDTH, columns, rows_here - i * XL_HEIGHT);
 }

@@ -1,6 +1,7 @@
-"""Products of residues on any SYCL device: dot products of four bytes at a time, in instructions where it has them."""
+"""Products of residues on any SYCL device: by matrix units, or dot products of four bytes, where it has them."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Hashable, Sequence
 from functools import cache
 from math import gcd, prod
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from exactla.backend import Engine, Pairs, Tile
 from exactla.core.moduli import ResidueBase
+from exactla_backends.device.check import products_are_exact
 from exactla_backends.device.constants import Constants
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import (
@@ -22,7 +24,8 @@ from exactla_backends.device.planes import (
     padded,
 )
 from exactla_backends.kernels.modules import matrix_text
-from exactla_backends.kernels.ways import BYTES, VECTORS, Way
+from exactla_backends.kernels.ways import BYTES, MATRIX_UNITS, VECTORS, Way
+from exactla_backends.sycl import programs
 from exactla_backends.sycl.device import SyclDevice
 
 RESIDUES = 16
@@ -37,9 +40,12 @@ class SyclMatrix:
 
     engines: tuple[Engine, ...] = (Engine("int8", 31, (256, 65280)),)
 
-    def __init__(self, device: SyclDevice) -> None:
+    def __init__(self, device: SyclDevice, way: Way | None = None) -> None:
+        """`way` is the one that all products are made in, else each device has its own."""
         self._device = device
         self._constant = Constants(device)
+        self._forced = way
+        self._found: dict[Hashable, Way] = {}
 
     def multiply(self, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, engine: Engine) -> ResultPlanes:
         left, right = terms[0][1:]
@@ -48,7 +54,7 @@ class SyclMatrix:
         columns, panel = padded(right.rows, COLUMNS), way.panel(octets)
         result = ResultPlanes(self._device.allocate(prod(shape[:2]) * columns * moduli * octets), octets, moduli, shape)
         places = self._constant(np.array(pairs, np.int64))
-        tiles = -(-left.rows // way.rows[octets - 1]), -(-columns // way.tile_columns(octets))
+        tiles = -(-left.rows // way.tile_rows(octets)), -(-columns // way.tile_columns(octets))
         grid = (*(tiles if way.rows_first else tiles[::-1]), shape[0] * moduli)
         for number, (sign, a, b) in enumerate(terms):
             self._run(
@@ -65,8 +71,26 @@ class SyclMatrix:
         return result
 
     def _way(self, columns: int) -> Way:
-        # a few columns would fill a small part of a panel, whose memory is all of it
-        return VECTORS if self._device.has_vectors() and columns > COLUMNS else BYTES
+        if self._forced is not None:
+            return self._forced
+        if self._device.has_vectors():  # a few columns would fill a small part of a panel, whose memory is all of it
+            return VECTORS if columns > COLUMNS else BYTES
+        place = self._device.place()
+        if place not in self._found:
+            way = MATRIX_UNITS.get(self._device.matrix_units())
+            self._found[place] = BYTES if way is None or not self._is_exact(way) else way
+        return self._found[place]
+
+    def _is_exact(self, way: Way) -> bool:
+        """Whether products that are made in this way are right; a warning says where they are not."""
+        try:
+            exact = products_are_exact(self._device, SyclMatrix(self._device, way), self.engines[0])
+        except programs.compilation_error():
+            exact = False
+        if not exact:
+            message = "matrix units of a SYCL device are not used: products that they make in a self-check are wrong"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return exact
 
     def _right(self, planes: OperandPlanes, way: Way, columns: int) -> Memory:
         """Words [S, planes, words, columns]."""
@@ -97,7 +121,8 @@ class SyclMatrix:
         return width, gcd(grid[1], 1 << (max(room, 1).bit_length() - 1)), 1
 
     def longest(self, engine: Engine, modulus_limit: int) -> int:
-        return engine.depth(OCTET_LIMIT)  # digits, too, are octets
+        ways = self._way(COLUMNS), self._way(COLUMNS + 1)  # of few columns, and of many
+        return max(way.residues * way.step[int(modulus_limit > OCTET_LIMIT)] for way in ways)
 
     def workspace(self, tile: Tile, base: ResidueBase, engine: Engine) -> int:
         bytes_each = len(base.moduli) * octets_of(base) * padded(tile.depth, DEPTH)

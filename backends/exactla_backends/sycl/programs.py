@@ -1,7 +1,8 @@
 """Programs for the device of a queue: compiled from OpenCL C where the queue takes it, else from SPIR-V.
 
 OpenCL queues take source. Those of Level Zero, which dpnp prefers on Intel GPUs, take SPIR-V only, which the build of
-exactla makes where it finds clang and llvm-spirv. EXACTLA_SYCL_KERNELS=spirv asks OpenCL queues to take it too.
+exactla makes where it finds clang and llvm-spirv. For tests, EXACTLA_SYCL_KERNELS=spirv asks OpenCL queues to take it
+too, and EXACTLA_SYCL_KERNELS=no-fp64 compiles source as for a device without double precision.
 """
 
 import importlib
@@ -24,6 +25,11 @@ NO_MODULES = (
     "a queue that is not of OpenCL takes kernels as SPIR-V, which exactla was built without: apt-get install clang-14 "
     "llvm-spirv-14, and install exactla again; or use arrays on a queue of OpenCL, such as dpctl.SyclQueue('opencl')"
 )
+
+
+def compilation_error() -> type[Exception]:
+    """What is raised where a program does not compile."""
+    return _names()[2]
 
 
 @cache
@@ -53,8 +59,20 @@ def kernel(queue: Any, name: str, text: str, macros: Mapping[str, int]) -> Any:
     if needs_spirv(queue):
         program = loaded(queue, _chosen(name, macros), has_dot_products(queue))
     else:
-        program = compiled(queue, text, _options(macros))
+        program = compiled(queue, _prefix() + text, _options(macros))
     return program.get_sycl_kernel(f"xl_kernel_{name}")
+
+
+_WITHOUT_DOUBLE = """
+#undef cl_khr_fp64
+#undef __opencl_c_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : disable
+#define double exactla_takes_no_double
+"""
+
+
+def _prefix() -> str:
+    return _WITHOUT_DOUBLE if os.environ.get(SETTING) == "no-fp64" else ""
 
 
 def _options(macros: Mapping[str, int]) -> str:
@@ -111,6 +129,32 @@ def has_dot_products(queue: Any) -> bool:
             loaded(queue, modules.Chosen("multiply-1", ()), True)
         else:
             compiled(queue, _DOT_PRODUCTS, STANDARD)
-    except _names()[2]:
+    except compilation_error():
+        return False
+    return True
+
+
+_MATRIX_UNITS = """
+#ifndef cl_intel_subgroup_matrix_multiply_accumulate
+#error "no matrix units"
+#endif
+"""
+
+
+@lru_cache(maxsize=64)
+def has_matrix_units(queue: Any) -> bool:
+    """Whether the device of a queue reports XMX matrix units for bytes.
+
+    Only OpenCL says so: a device of Level Zero is asked as the one that OpenCL knows by its name. Compilers take such
+    products for devices without these units too.
+    """
+    device = queue.sycl_device
+    if queue.backend != dpctl.backend_type.opencl:
+        device = next((one for one in dpctl.get_devices(backend="opencl") if one.name == device.name), None)
+    if device is None:
+        return False
+    try:
+        compiled(dpctl.SyclQueue(device), _MATRIX_UNITS, STANDARD)
+    except compilation_error():
         return False
     return True

@@ -22,6 +22,7 @@ _MODULES = (
     "matrix.fp8",
     "matrix.hopper",
     "matrix.matrix",
+    "multiprecision.limbs",
 )
 _SYSTEMS = ("inverse", "kernels", "lifting", "numbers", "steps", "tables")
 AMPERE, HOPPER = (8, 0), (9, 0)
@@ -30,7 +31,9 @@ AMPERE, HOPPER = (8, 0), (9, 0)
 def _backend_modules(gpu: Gpu) -> Any:
     found = {name.rpartition(".")[2]: importlib.import_module(f"exactla_backends.cuda.{name}") for name in _MODULES}
     found |= {name: importlib.import_module(f"exactla_backends.cuda.systems.{name}") for name in _SYSTEMS}
-    return SimpleNamespace(gpu=gpu, **found)
+    # of the same name as another
+    wide_tables = importlib.import_module("exactla_backends.cuda.multiprecision.tables")
+    return SimpleNamespace(gpu=gpu, wide_tables=wide_tables, **found)
 
 
 def _emulated(capability: tuple[int, int]) -> Iterator[Any]:

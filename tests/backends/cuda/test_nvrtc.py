@@ -255,6 +255,25 @@ def test_what_the_tests_look_for_is_found(cuda):
         nvrtc.compiled("__global__ void f() { undefined; }", (), "sm_80")
 
 
+WIDE = [
+    *(("conversions", kernel) for kernel in ("octets", "residues", "planes", "weighted", "integers", "toeplitz")),
+    *(
+        ("entries", kernel)
+        for kernel in ("scale", "round_leading", "largest", "copy_rows", "store", "add", "compare", "lengths")
+    ),
+    ("elimination", "join"),
+]
+
+
+@pytest.mark.parametrize(("text", "kernel"), WIDE)
+def test_long_integers(cuda, target, text, kernel):
+    source = cuda.kernels.text(text, cuda.limbs.FOLDER), f"xl_wide_{kernel}", ("-DXL_THREADS=256",)
+    found = compiled(cuda, source, target)
+    assert floating_instructions(found.ptx, _PTX) == []
+    (own,) = (part for part in found.log.split("Compiling entry function") if f"'xl_wide_{kernel}'" in part)
+    assert spilled(own) == 0
+
+
 SYSTEMS = [
     *(("inverse", kernel, {}) for kernel in ("residues", "panel", "update", "arrange")),
     *(

@@ -7,6 +7,7 @@ import pytest
 import exactla as xl
 from exactla.core import dixon
 from exactla.core.conditions import Conditions
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
 from tests.backends.verbs.test_lifting import assert_lifts, value
@@ -19,7 +20,7 @@ def solver(ampere):
 
 
 def lifting(solver, matrix, count=5):
-    return solver.lifting(matrix, ResidueBase(primes_below(256, count)))
+    return solver.lifting(IntegerMatrix(matrix), ResidueBase(primes_below(256, count)))
 
 
 def random_numbers(rng, shape, bits):
@@ -115,7 +116,7 @@ def test_primes_that_divide_the_determinant_are_left_out(solver, rng):
     primes = primes_below(256, 29)
     a = np.diag([int(np.prod(primes[:3])), primes[7], 1, 5] + [1] * 16)
     a[0, 1:] = rng.integers(-9, 10, 19)
-    found = dixon.find_lifting(solver, a, Conditions())
+    found = dixon.find_lifting(solver, IntegerMatrix(a), Conditions())
     assert set(primes) - set(found.base.moduli) == {*primes[:3], primes[7]}
     assert_solves(a, rng.integers(-9, 10, 20))
 

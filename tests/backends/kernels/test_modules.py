@@ -6,7 +6,7 @@ import pytest
 
 from exactla_backends.device.launches import roughly
 from exactla_backends.kernels import modules, spirv
-from exactla_backends.kernels.ways import BYTES
+from exactla_backends.kernels.ways import BYTES, MATRIX_UNITS
 from exactla_backends.sycl.runtime import path_of_modules
 
 TYPE_FLOAT, ENTRY_POINT, SPEC_CONSTANT, DOT = 22, 15, 50, 4452
@@ -54,7 +54,8 @@ def test_each_launch_has_a_module(file):
             assert int(chosen.name.rpartition("-")[2]) >= limbs
     for kernel in ("pack_right", "multiply"):
         for octets in (1, 2):
-            assert modules.chosen(kernel, BYTES.macros(octets)).name in names
+            for way in (BYTES, *MATRIX_UNITS.values()):
+                assert modules.chosen(kernel, way.macros(octets)).name in names
 
 
 def test_integers_past_the_largest_are_refused():

@@ -10,6 +10,7 @@ import pytest
 from exactla import BackendUnavailable
 from exactla_backends.kernels.text import kernel_text
 from exactla_backends.sycl import programs
+from exactla_backends.sycl.runtime import devices
 
 MACROS = {"XL_LANES": 4, "XL_MAX_LIMBS": 1, "XL_MAX_GROUPS": 1}
 OPENCL = SimpleNamespace(backend=dpctl.backend_type.opencl)
@@ -55,6 +56,21 @@ def test_spirv_can_be_asked_for(made, monkeypatch):
     monkeypatch.setenv(programs.SETTING, "spirv")
     programs.kernel(hashable(OPENCL), "fill", kernel_text("fill"), MACROS)
     assert [content for _, content, _ in made] == [b"multiply-1-dots", b"fill-dots"]
+
+
+@pytest.mark.parametrize("setting", ["", "no-fp64"])
+def test_double_precision_can_be_taken_away(monkeypatch, setting):
+    if not devices():
+        pytest.skip("SYCL devices NOT EXERCISED: no SYCL device is found")
+    monkeypatch.setenv(programs.SETTING, setting)
+    queue = dpctl.SyclQueue(devices()[0])
+    programs.kernel(queue, "whole", "kernel void xl_kernel_whole(global long *x) { x[0] += 1; }", {})
+    text = "kernel void xl_kernel_half(global double *x) { x[0] *= 0.5; }"
+    if setting:
+        with pytest.raises(programs.compilation_error()):
+            programs.kernel(queue, "half", text, {})
+    elif queue.sycl_device.has_aspect_fp64:
+        programs.kernel(queue, "half", text, {})
 
 
 def test_devices_without_dot_products(made, monkeypatch):

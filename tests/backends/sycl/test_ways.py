@@ -1,5 +1,7 @@
 """The other ways in which kernels of a SYCL device can be compiled and products made: the same results in each."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from exactla_backends.sycl import device as sycl_device
 from exactla_backends.sycl import programs
 from exactla_backends.sycl.matrix import SyclMatrix
 from exactla_backends.sycl.runtime import path_of_modules
+from tests.backends.sycl.matrix_units import WithMatrixUnits
 
 
 class OneLane(sycl_device.SyclDevice):
@@ -33,25 +36,13 @@ class LikeGPU(sycl_device.SyclDevice):
         return False
 
 
-class WithoutFloat64(sycl_device.SyclDevice):
-    """Kernels for a device that has no double precision: compiled with the macro and the type of it taken away."""
-
-    def run(self, kernel, text, *others):
-        super().run(kernel, WITHOUT_FLOAT64 + text, *others)
-
-
-WITHOUT_FLOAT64 = """
-#undef cl_khr_fp64
-#undef __opencl_c_fp64
-#pragma OPENCL EXTENSION cl_khr_fp64 : disable
-#define double exactla_takes_no_double
-"""
 WAYS = {
     "one lane": OneLane,
     "like a GPU": LikeGPU,
     "SPIR-V": sycl_device.SyclDevice,
     "SPIR-V without dot products": sycl_device.SyclDevice,
-    "without float64": WithoutFloat64,
+    "matrix units, sub-groups of 8": partial(WithMatrixUnits, 8),
+    "matrix units, sub-groups of 16": partial(WithMatrixUnits, 16),
 }
 
 

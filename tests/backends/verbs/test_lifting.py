@@ -6,6 +6,7 @@ import pytest
 
 from exactla import registry
 from exactla.core.elimination import parity
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
 from exactla_backends.cpu.lifting import disjoint_base
@@ -13,7 +14,7 @@ from exactla_backends.cpu.lifting import disjoint_base
 
 def lifting(backend, matrix, count=6):
     found = registry.load(backend)
-    return found.lifting(matrix, ResidueBase(primes_below(found.prime_limits[0], count)))
+    return found.lifting(IntegerMatrix(matrix), ResidueBase(primes_below(found.prime_limits[0], count)))
 
 
 def value(pieces):
@@ -112,7 +113,7 @@ def centred(number, modulus):
 @pytest.mark.parametrize("n", [1, 5, 33])
 @pytest.mark.parametrize("columns", [1, 2, 9])
 def test_expansions(backend, rng, n, columns):
-    """Sums over entries and sums over steps, of digits that come in several parts."""
+    """Digits of the first entries, sums over entries and sums over steps, of digits that come in several parts."""
     matrix = rng.integers(-(1 << 23), 1 << 23, (n, n))
     right = rng.integers(-(1 << 40), 1 << 40, (n, columns))
     found = lifting(backend, matrix)
@@ -124,6 +125,12 @@ def test_expansions(backend, rng, n, columns):
     numbers = [[value(digit[place]) for place in np.ndindex(columns, n)] for digit in digits]
     combined = [sum(int(w) * x for w, x in zip(weights, row, strict=True)) for row in numbers]
     product = found.base.product
+    for count, steps in ((1, 6), (min(3, n * columns), 4)):
+        leading = expansion.leading(count, steps)
+        assert [len(column) for column in leading] == [steps] * count
+        for entry, column in enumerate(leading):
+            expected = sum(product**i * numbers[i][entry] for i in range(steps))
+            assert (sum(product**i * d for i, d in enumerate(column)) - expected) % product**steps == 0
     total = sum(product**i * c for i, c in enumerate(combined))
     seen = sum(product**i * c for i, c in enumerate(expansion.combinations()))
     assert (seen - total) % product**6 == 0

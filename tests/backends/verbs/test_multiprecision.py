@@ -24,6 +24,81 @@ def limbs(integers, bits):
     return to_limbs(integers, (bits + 1) // 64 + 1)
 
 
+VIEWS = [np.s_[:], np.s_[1:4:2, 2:], np.s_[::-1, ::-2], np.s_[2], np.s_[:, 3], np.s_[:0], np.s_[1:2, 1]]
+"""Indices of two axes of entries, which are views: all, strided, reversed, of one axis, none."""
+
+
+@pytest.mark.parametrize("index", VIEWS)
+def test_stores_into_zeros(backend, rng, index):
+    verbs = registry.load(backend).multiprecision
+    x = edges(rng, (5, 7), 100)
+    for count in (2, 3, 5):
+        held, expected = verbs.zeros((5, 7, count)), np.zeros((5, 7), object)
+        assert held.shape == (5, 7, count)
+        verbs.store(held[index], verbs.upload(limbs(x, 100))[index])
+        expected[index] = x[index]
+        assert from_limbs(verbs.download(held)).tolist() == expected.tolist()
+
+
+def test_gather(backend, rng):
+    verbs = registry.load(backend).multiprecision
+    x = edges(rng, (5, 7), 100)
+    there = verbs.upload(limbs(x, 100))
+    for shape in ((), (3,), (4, 0), (2, 3, 4)):
+        places = np.asarray(rng.integers(0, 35, shape))
+        found = verbs.gather(there, places)
+        assert found.shape == (*shape, 2)
+        assert (from_limbs(verbs.download(found)) == x.ravel()[places]).all()
+
+
+@pytest.mark.parametrize(("left_bits", "right_bits"), [(5, 5), (63, 64), (300, 70), (70, 300), (1000, 1000)])
+def test_sums_differences_and_signs(backend, rng, left_bits, right_bits):
+    verbs = registry.load(backend).multiprecision
+    x, y = edges(rng, (5, 7), left_bits), edges(rng, (5, 7), right_bits)
+    x[0, :3] = y[0, :3] = 3
+    sides = verbs.upload(limbs(x, left_bits)), verbs.upload(limbs(y, right_bits))
+    count = max(left_bits, right_bits) // 64 + 2
+    for index in VIEWS:
+        a, b, p, q = (side[index] for side in (*sides, x, y))
+        assert from_limbs(verbs.download(verbs.add(a, b, count))).tolist() == (p + q).tolist()
+        assert from_limbs(verbs.download(verbs.subtract(a, b, count))).tolist() == (p - q).tolist()
+        signs = verbs.compare(a, b)
+        assert signs.dtype == np.int8
+        assert ((signs > 0) == (p > q)).all()
+        assert ((signs == 0) == (p == q)).all()
+
+
+def test_differences_in_fewer_limbs(backend):
+    verbs = registry.load(backend).multiprecision
+    x, y = to_limbs([1 << 200, -(1 << 200)], 4), to_limbs([(1 << 200) - 7, 9 - (1 << 200)], 5)
+    found = verbs.subtract(verbs.upload(x), verbs.upload(y), 1)
+    assert from_limbs(verbs.download(found)).tolist() == [7, -9]
+
+
+@pytest.mark.parametrize(
+    "values", [[0], [-1], [-2, 1], [5, -4], [-(1 << 64)], [1 << 64, -(1 << 64) - 1], [-(1 << 130)]]
+)
+def test_most_bits(backend, values):
+    verbs = registry.load(backend).multiprecision
+    for count in (3, 4):
+        for more in ([], [0], [0, 1, -1]):
+            there = verbs.upload(to_limbs([*more, *values], count))
+            assert verbs.most_bits(there) == max(abs(v).bit_length() for v in [*more, *values])
+
+
+def test_lengths_of_views(backend, rng):
+    verbs = registry.load(backend).multiprecision
+    for _ in range(20):
+        x = edges(rng, (5, 7), 140)
+        there = verbs.upload(limbs(x, 140))
+        for index in VIEWS:
+            lengths = [abs(v).bit_length() for v in x[index].flat]
+            found = verbs.bit_lengths(there[index])
+            assert found.shape == x[index].shape
+            assert found.ravel().tolist() == lengths
+            assert verbs.most_bits(there[index]) == max(lengths, default=0)
+
+
 @pytest.mark.parametrize("bits", [5, 63, 64, 127, 1000])
 def test_scale(backend, rng, bits):
     verbs = registry.load(backend).multiprecision

@@ -27,4 +27,5 @@ const xl_kernel_set XL_ENTRY(kernel_set) = {
     .wide_split = XL_ENTRY(wide_split),
     .wide_weighted = XL_ENTRY(wide_weighted),
     .wide_carry = XL_ENTRY(wide_carry),
+    .wide_digit_products = XL_ENTRY(wide_digit_products),
 };

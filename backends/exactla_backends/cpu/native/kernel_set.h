@@ -34,6 +34,7 @@ typedef struct {
     void (*wide_weighted)(const xl_wide_sum *, int64_t, const xl_wide_modulus *, int64_t *, int16_t *);
     void (*wide_carry)(const int32_t *, int64_t, int64_t, const int32_t *, const uint8_t *, int64_t, int32_t *,
                        uint64_t *, int64_t);
+    void (*wide_digit_products)(uint64_t *, const uint64_t *, int64_t, const uint64_t *, int64_t);
 } xl_kernel_set;
 
 #endif

@@ -161,24 +161,7 @@ WideBase = _structure(
     product=Pointer,
 )
 WidePlaces = _structure("WidePlaces", residues=Pointer, planes=Pointer, plane_stride=I64, row_stride=I64)
-WideSums = _structure(
-    "WideSums",
-    sums=Pointer,
-    sums_plane=I64,
-    sums_row=I64,
-    vectors=Pointer,
-    vectors_plane=I64,
-    vectors_step=I64,
-    factors=Pointer,
-    factors_plane=I64,
-    factors_step=I64,
-    terms=I64,
-    minuend=Pointer,
-    shift=I64,
-)
-LongDivision = _structure(
-    "LongDivision", dropped=I64, limbs=I64, reciprocal=Pointer, fraction_limbs=I64, doubtful=Pointer
-)
+WideSums = _structure("WideSums", sums=Pointer, sums_plane=I64, sums_row=I64)
 Elimination = _structure(
     "Elimination",
     constants=Pointer,
@@ -196,6 +179,23 @@ Elimination = _structure(
     lower_stride=I64,
     upper_stride=I64,
     sums_stride=I64,
+)
+Panel = _structure(
+    "Panel",
+    factors=Pointer,
+    sums=Pointer,
+    lower=Pointer,
+    upper=Pointer,
+    matrix=Pointer,
+    lower_entries=Pointer,
+    upper_entries=Pointer,
+    precision=I64,
+    start=I64,
+    stop=I64,
+    order=Pointer,
+    places=Pointer,
+    pivots=Pointer,
+    value=Pointer,
 )
 
 

@@ -60,29 +60,6 @@ int64_t xl_native_round_leading(const xl_instructions *set, const xl_long_intege
     return for_entries(&job, leading_piece, threads);
 }
 
-/* The sign of |x| - |y|. */
-static int compare_magnitudes(const uint64_t *x, const uint64_t *y, int64_t count) {
-    const uint64_t sx = sign_of(x, count), sy = sign_of(y, count);
-    int64_t j = count - 1;
-    /* complements differ from magnitudes by 1 at most: where they differ, that is the order but for one case */
-    while (j >= 0 && (x[j] ^ sx) == (y[j] ^ sy))
-        --j;
-    if (j < 0)
-        return (sx != 0) - (sy != 0);
-    if (sx == sy)
-        return (x[j] ^ sx) < (y[j] ^ sy) ? -1 : 1;
-    {
-        /* |x| - |y| = difference of complements + [x < 0] - [y < 0] */
-        const int greater = (x[j] ^ sx) > (y[j] ^ sy);
-        const uint64_t *low = greater ? y : x, *high = greater ? x : y; /* by complements */
-        const uint64_t sl = greater ? sy : sx, sh = greater ? sx : sy;
-        int equal = sl != 0 && (high[j] ^ sh) - (low[j] ^ sl) == 1; /* then |low| may be |high| */
-        for (int64_t i = j - 1; equal && i >= 0; --i)
-            equal = (high[i] ^ sh) == 0 && (low[i] ^ sl) == ~UINT64_C(0);
-        return equal ? 0 : greater ? 1 : -1;
-    }
-}
-
 int64_t xl_native_largest(const xl_instructions *set, const xl_long_integers *x, const int64_t *order, int64_t count) {
     int64_t best = 0;
     (void)set;

@@ -288,30 +288,22 @@ int64_t xl_native_wide_residues(const xl_instructions *set, const xl_wide_base *
 typedef struct {
     const int16_t *sums;
     int64_t sums_plane, sums_row;
-    const int16_t *vectors; /* with terms: of one row of sums */
-    int64_t vectors_plane, vectors_step;
-    const int16_t *factors;
-    int64_t factors_plane, factors_step;
-    int64_t terms;
-    const xl_long_integers *minuend; /* null, or what 2**shift times which the sums are taken from */
-    int64_t shift;
 } xl_wide_sums;
 
-/* Ensures: to is the sum, or 2**shift * minuend minus it. Rows of sums have to be readable to the next multiple of 16. */
+/* Ensures: to is the sum. Rows of sums have to be readable to the next multiple of 16. */
 int64_t xl_native_wide_integers(const xl_instructions *set, const xl_wide_base *base, const xl_wide_sums *sums,
                                 const xl_long_integers *to, int64_t threads);
 
-/* A division of a row of integers by one number, as a product with its reciprocal; see cpu/division.py. */
-typedef struct {
-    int64_t dropped;          /* low bits of x that are left out */
-    int64_t limbs;            /* of what is left */
-    const int8_t *reciprocal; /* octet o of the product is the sum over k of reciprocal[k - o] * octet k */
-    int64_t fraction_limbs;   /* of the product below the point */
-    uint8_t *doubtful;        /* set to 1 where rounding is in doubt, else to 0 */
-} xl_long_division;
+/* Requires: x and to have one row; |x| <= 2**(64 to->count - 2) |divisor|, of so many limbs. Ensures: to = RN(x / divisor). */
+int64_t xl_native_divide(const xl_instructions *set, const xl_long_integers *x, const uint64_t *divisor,
+                         int64_t divisor_count, const xl_long_integers *to, int64_t threads);
 
-int64_t xl_native_divide(const xl_instructions *set, const xl_long_integers *x, const xl_long_division *division,
-                         const xl_long_integers *to, int64_t threads);
+/* Unknowns of a triangular system: x_i = RN((s_i - sum over k < i of L_ik x_k) / d_i), limbs of L [n, n], of which entries left
+ * of the diagonal are read, of s and x [n, c], and of d [1, n], or null for d_i = 2**precision.
+ * Returns 1 where an unknown is too long for its limbs, else 0. */
+int64_t xl_native_substitute(const xl_instructions *set, const xl_long_integers *lower,
+                             const xl_long_integers *divisors, int64_t precision, const xl_long_integers *sums,
+                             const xl_long_integers *found, int64_t threads);
 
 /* Residues of L by rows and of U by columns, digits of bytes along the depth; see cpu/elimination.py. */
 typedef struct {
@@ -342,5 +334,30 @@ int64_t xl_native_exchange(const xl_instructions *set, const xl_elimination *e, 
 /* Ensures: rows start..stop-1 of U from the panel. */
 int64_t xl_native_keep_upper(const xl_instructions *set, const xl_elimination *e, int64_t start, int64_t stop,
                              int64_t threads);
+
+/* A block of columns [start, stop) of L and of rows of U, in units of 2**-precision; the sums s_ij are those of
+ * exactla/core/lu.py. */
+typedef struct {
+    const xl_elimination *factors;
+    const xl_wide_base *sums, *lower, *upper; /* tables for sums on their way out, and for entries on their way in */
+    const xl_long_integers *matrix;           /* [rows, columns], its rows in the order of now */
+    const xl_long_integers *lower_entries;    /* [rows - start, stop - start] */
+    const xl_long_integers *upper_entries;    /* [stop - start, columns] */
+    int64_t precision, start, stop;
+    int64_t *order;   /* [rows - start]: 0, 1, ... before */
+    int64_t *places;  /* [stop - start] */
+    uint64_t *pivots; /* [stop - start][limbs of an entry of U] */
+    uint64_t *value;  /* [limbs of a sum] */
+} xl_panel;
+
+/* Requires: column_sums of the block.
+ * Ensures: returns how many columns have pivots that do not round to 0, all or those before the first that does; for them, L,
+ * U beside the pivots in the columns of the block, and residues of both, as put in the panel; rows of L keep their order, row
+ * order[k] holds pivot k, which was `places[k]` after k in the order of then; rows of earlier pivots hold any numbers. `value`
+ * is the sum with the largest magnitude of the last column that was looked at. */
+int64_t xl_native_panel_columns(const xl_instructions *set, const xl_panel *panel, int64_t threads);
+
+/* Requires: exchange, and row_sums, of the block. Ensures: U in the columns from stop on, and its residues in the panel. */
+int64_t xl_native_panel_rows(const xl_instructions *set, const xl_panel *panel, int64_t threads);
 
 #endif

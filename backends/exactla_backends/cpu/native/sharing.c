@@ -7,10 +7,18 @@
 static int omp_get_max_threads(void) {
     return 1;
 }
+
+static int omp_get_thread_num(void) {
+    return 0;
+}
 #endif
 
 int64_t xl_threads(int64_t threads) {
     return threads > 0 ? threads : omp_get_max_threads();
+}
+
+int64_t xl_thread(void) {
+    return omp_get_thread_num();
 }
 
 int xl_team(int64_t threads, int64_t work, int64_t pieces) {

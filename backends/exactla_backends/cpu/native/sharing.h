@@ -38,6 +38,9 @@ int64_t xl_threads(int64_t threads);
 /* Threads for `pieces` pieces of work, of so many entries in all. */
 int xl_team(int64_t threads, int64_t work, int64_t pieces);
 
+/* The number of the calling thread in its team. */
+int64_t xl_thread(void);
+
 /* Does one piece of a job; returns a count, or 0, or XL_OUT_OF_MEMORY. */
 typedef int64_t (*xl_piece)(const void *job, int64_t piece);
 

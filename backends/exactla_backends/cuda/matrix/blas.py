@@ -59,12 +59,23 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Matrices:
-    """Planes of entries [moduli * digits, rows, depth] of one matrix, at an address in a memory."""
+    """Planes of entries [moduli * digits, rows, depth] of one matrix, at an address in a memory.
+
+    Strides, in entries, of 0 are those of contiguous planes.
+    """
 
     address: int
     rows: int
     depth: int
     memory: Memory
+    row_stride: int = 0
+    plane_stride: int = 0
+
+    @property
+    def strides(self) -> tuple[int, int]:
+        """Entries from one row to the next, and from one plane to the next."""
+        row = self.row_stride or self.depth
+        return row, self.plane_stride or self.rows * row
 
 
 WEIGHTS = (3, 2, 0)
@@ -138,15 +149,29 @@ class Blas:
         one, zero = np.array(1, kind.sum_type), np.array(0, kind.sum_type)
         starts = []
         for side, which in zip((left, right), digit, strict=True):
-            starts.append(side.address + kind.entry_bytes * (which * side.rows * side.depth + start))
+            starts.append(side.address + kind.entry_bytes * (which * side.strides[1] + start))
         handle = handles.get_cublas_handle()
         cublas.setStream(handle, self._device.stream)
         # in columns: the transpose of right times left
         cublas.gemmStridedBatchedEx(
             *(handle, _TRANSPOSED, _AS_IT_IS, right.rows, left.rows, depth, one.ctypes.data),
-            *(starts[1], kind.entry, right.depth, digits * right.rows * right.depth),
-            *(starts[0], kind.entry, left.depth, digits * left.rows * left.depth),
+            *(starts[1], kind.entry, right.strides[0], digits * right.strides[1]),
+            *(starts[0], kind.entry, left.strides[0], digits * left.strides[1]),
             *(zero.ctypes.data, sums, kind.sum, right.rows, left.rows * right.rows, moduli, kind.compute, _DEFAULT),
+        )
+
+    def table_sums(self, left: Matrices, right: Matrices, sums: int, stride: int) -> None:
+        """Sums of left @ right.T of two matrices of one plane, at an address with a row stride.
+
+        Depths, strides and rows of the right one are multiples of 16.
+        """
+        one, zero = np.array(1, self._kind.sum_type), np.array(0, self._kind.sum_type)
+        kind, handle = self._kind, handles.get_cublas_handle()
+        cublas.setStream(handle, self._device.stream)
+        cublas.gemmStridedBatchedEx(
+            *(handle, _TRANSPOSED, _AS_IT_IS, right.rows, left.rows, left.depth, one.ctypes.data),
+            *(right.address, kind.entry, *right.strides, left.address, kind.entry, *left.strides),
+            *(zero.ctypes.data, sums, kind.sum, stride, left.rows * stride, 1, kind.compute, _DEFAULT),
         )
 
     def _function(self, name: str, digits: int) -> int:

@@ -78,7 +78,7 @@ def _tile_columns(rows: int, columns: int, products: int, processors: int) -> in
 @lru_cache(maxsize=256)
 def _map(planes: Planes, rows: int) -> TensorMap:
     sizes = (planes.depth, planes.rows, planes.planes)
-    return driver.tensor_map(planes.address, sizes, (planes.depth, planes.rows * planes.depth), (DEPTH, rows, 1))
+    return driver.tensor_map(planes.address, sizes, planes.strides, (DEPTH, rows, 1))
 
 
 class Variant(NamedTuple):

@@ -125,6 +125,23 @@ class CudaMatrix:
 
         return run
 
+    def digits_at(self, left: Planes, right: Planes, base: ResidueBase, target: tuple[int, int]) -> None:
+        """Products of residues in two digits at addresses; the target is an address and a row stride of int16."""
+        moduli, constants = len(base.moduli), self._constant(_constants(base))
+        own = self._own(self.engines[0])
+        if own is not None:
+            places = self._constant(np.zeros((2, 1), np.int64))
+            task = Task(1, places.ptr, moduli, 2, constants.ptr, 1, add=False)
+            own(left, right, task, target, self._place()).run(self._device.stream)
+            return
+        a, b = (Matrices(x.address, x.rows, x.depth, None, *x.strides) for x in (left, right))
+        self._blas["int8"].multiply(a, b, moduli, 2, constants.ptr, target, 1, False)
+
+    def table_sums(self, left: Planes, right: Planes, sums: int, stride: int) -> None:
+        """Sums int32 of left @ right.T of matrices of octets, at an address with a row stride: `Blas.table_sums`."""
+        a, b = (Matrices(x.address, x.rows, x.depth, None, *x.strides) for x in (left, right))
+        self._blas["int8"].table_sums(a, b, sums, stride)
+
     def longest(self, engine: Engine, modulus_limit: int) -> int:
         own = self._own(engine)
         if own is None:

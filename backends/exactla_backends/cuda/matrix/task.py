@@ -4,12 +4,20 @@ from typing import NamedTuple
 
 
 class Planes(NamedTuple):
-    """Residue planes [planes, rows, depth] of octets in device memory, each row `depth` octets long."""
+    """Residue planes [planes, rows, depth] of octets in device memory; strides of 0 are those of contiguous planes."""
 
     address: int
     planes: int
     rows: int
     depth: int
+    row_stride: int = 0
+    plane_stride: int = 0
+
+    @property
+    def strides(self) -> tuple[int, int]:
+        """Octets from one row to the next, and from one plane to the next."""
+        row = self.row_stride or self.depth
+        return row, self.plane_stride or self.rows * row
 
 
 class Task(NamedTuple):

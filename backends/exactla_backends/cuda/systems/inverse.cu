@@ -74,11 +74,13 @@ XL_INLINE void xl_clear_row(int8_t *row, const uint32_t *pivot_row, int64_t colu
 }
 
 /* Transforms the columns [start, start + count) by themselves into panels [primes, size, XL_PANEL], and copies the pivot
- * rows of the whole matrix, untransformed, to rows [primes, XL_PANEL, stride]. One block of threads for each prime. */
+ * rows of the whole matrix, untransformed, to rows [primes, XL_PANEL, stride]. One block of threads for each prime. With
+ * `is_shared` there are XL_PANEL octets of shared memory for each row, where the panel is while it is transformed. */
 extern "C" __global__ void __launch_bounds__(1024)
     xl_system_panel(const int8_t *planes, int64_t size, int64_t stride, int64_t start, int64_t count,
                     const int32_t *constants, int8_t *panels, int8_t *rows, int32_t *all_pivots, int32_t *all_places,
-                    int32_t *determinants) {
+                    int32_t *determinants, int64_t is_shared) {
+    extern __shared__ uint4 shared_panel[];
     __shared__ int32_t found[XL_PANEL];
     __shared__ uint32_t pivot_row[XL_PANEL_WORDS];
     __shared__ uint8_t inverses[256];
@@ -86,7 +88,8 @@ extern "C" __global__ void __launch_bounds__(1024)
     const int32_t m = constants[2 * prime], inverse = constants[2 * prime + 1];
     const int32_t thread = (int32_t)threadIdx.x;
     const int8_t *matrix = planes + prime * size * stride;
-    int8_t *panel = panels + prime * size * XL_PANEL;
+    int8_t *const result = panels + prime * size * XL_PANEL;
+    int8_t *const panel = is_shared ? (int8_t *)shared_panel : result;
     int32_t *pivots = all_pivots + prime * size, *places = all_places + prime * size;
     int32_t determinant = determinants[prime];
     if (determinant == 0)
@@ -130,6 +133,10 @@ extern "C" __global__ void __launch_bounds__(1024)
     }
     if (thread == 0)
         determinants[prime] = determinant;
+    __syncthreads();
+    if (is_shared)
+        for (int64_t i = thread; i < size * XL_PANEL / 16; i += blockDim.x)
+            ((uint4 *)result)[i] = shared_panel[i];
     for (int64_t k = 0; k < XL_PANEL; ++k) {
         const uint32_t *from = (const uint32_t *)(matrix + (k < count ? pivots[start + k] : 0) * stride);
         uint32_t *to = (uint32_t *)(rows + (prime * XL_PANEL + k) * stride);

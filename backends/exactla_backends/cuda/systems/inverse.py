@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from exactla.core.elimination import parity
 from exactla.core.moduli import ResidueBase
+from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.systems import tables
 from exactla_backends.cuda.systems.kernels import Kernels
@@ -73,53 +74,72 @@ def residues(
     )
 
 
-def inverses(
-    device: CudaDevice, constant: Constants, words: Memory, size: int, count: int, base: ResidueBase
-) -> Inverses:
-    """The inverses of a matrix of integers of `count` words, [size, size, count]."""
-    kernels = Kernels(device, "inverse")
-    primes, stride = len(base.moduli), stride_of(size)
-    planes = device.allocate(primes * size * stride)
-    residues(kernels, constant, base, words, (size, size, count), planes)
-    panels, rows = device.allocate(primes * size * PANEL), device.allocate(primes * PANEL * stride)
-    # products of pivots, pivots and their inverse permutations
-    state = np.full(primes * (1 + 2 * size), -1, np.int32)
-    state[:primes] = 1
-    products = device.upload(state)
-    pivots, places = products + 4 * primes, products + 4 * primes * (1 + size)
-    moduli = constant(tables.moduli(base))
-    tiles = (stride // TILE, stride // TILE, primes)
-    between = max(1, INTERRUPTIBLE // (primes * stride * stride * PANEL)) * PANEL
-    for start in range(0, size, PANEL):
-        if start and start % between == 0:
-            device.download_cells(products, 0, 1)
-        kernels.launch(
+class Inversion:
+    """The inverses of a matrix of integers of `count` words, [size, size, count], in the making."""
+
+    def __init__(
+        self, device: CudaDevice, constant: Constants, words: Memory, size: int, count: int, base: ResidueBase
+    ) -> None:
+        self._device, self._base, self._size, self._stride = device, base, size, stride_of(size)
+        self._kernels, self._moduli = Kernels(device, "inverse"), constant(tables.moduli(base))
+        primes, stride = len(base.moduli), self._stride
+        self._planes = device.allocate(primes * size * stride)
+        residues(self._kernels, constant, base, words, (size, size, count), self._planes)
+        # products of pivots, pivots and their inverse permutations
+        state = np.full(primes * (1 + 2 * size), -1, np.int32)
+        state[:primes] = 1
+        self._products = device.upload(state)
+        self._pivots, self._places = self._products + 4 * primes, self._products + 4 * primes * (1 + size)
+        self._transform()
+
+    def _transform(self) -> None:
+        device, size, stride, primes = self._device, self._size, self._stride, len(self._base.moduli)
+        panels, rows = device.allocate(primes * size * PANEL), device.allocate(primes * PANEL * stride)
+        # longer panels stay in global memory
+        shared = PANEL * size if PANEL * size <= driver.most_shared_bytes(device.number) else 0
+        panel = self._kernels.prepared(
             "xl_system_panel",
             (primes,),
             min(PANEL_THREADS, padded(size, PANEL)),
-            (planes, size, stride, start, min(PANEL, size - start), moduli, panels, rows, pivots, places, products),
+            (
+                *(self._planes, size, stride, 0, PANEL, self._moduli, panels, rows),
+                *(self._pivots, self._places, self._products, int(shared > 0)),
+            ),
+            shared,
         )
-        kernels.launch(
+        update = self._kernels.prepared(
             "xl_system_update",
-            tiles,
+            (stride // TILE, stride // TILE, primes),
             THREADS,
-            (planes, size, stride, start, moduli, panels, rows, places, products),
+            (self._planes, size, stride, 0, self._moduli, panels, rows, self._places, self._products),
         )
-    found = device.download(products, np.dtype(np.int32), (primes * (1 + size),))
-    kept = np.flatnonzero(found[:primes]).astype(np.int32)
-    result = device.allocate(len(kept) * size * stride)
-    kernels.launch(
-        "xl_system_arrange",
-        (-(-stride // (4 * THREADS)), size, len(kept)),
-        THREADS,
-        (planes, size, stride, pivots, places, device.upload(kept), result),
-    )
-    device.download_cells(products, 0, 1)  # other streams may use the result
-    return Inverses(
-        ResidueBase(tuple(base.moduli[i] for i in kept)),
-        result,
-        stride,
-        base,
-        tuple(int(d) for d in found[:primes]),
-        found[primes:].reshape(primes, size),
-    )
+        between = max(1, INTERRUPTIBLE // (primes * stride * stride * PANEL)) * PANEL
+        for start in range(0, size, PANEL):
+            if start and start % between == 0:
+                device.download_cells(self._products, 0, 1)
+            panel.arguments[3].value = update.arguments[3].value = start
+            panel.arguments[4].value = min(PANEL, size - start)
+            panel.run(device.stream)
+            update.run(device.stream)
+
+    def finished(self) -> Inverses:
+        """The inverses: waits for the device."""
+        device, size, primes = self._device, self._size, len(self._base.moduli)
+        found = device.download(self._products, np.dtype(np.int32), (primes * (1 + size),))
+        kept = np.flatnonzero(found[:primes]).astype(np.int32)
+        result = device.allocate(len(kept) * size * self._stride)
+        self._kernels.launch(
+            "xl_system_arrange",
+            (-(-self._stride // (4 * THREADS)), size, len(kept)),
+            THREADS,
+            (self._planes, size, self._stride, self._pivots, self._places, device.upload(kept), result),
+        )
+        device.download_cells(self._products, 0, 1)  # other streams may use the result
+        return Inverses(
+            ResidueBase(tuple(self._base.moduli[i] for i in kept)),
+            result,
+            self._stride,
+            self._base,
+            tuple(int(d) for d in found[:primes]),
+            found[primes:].reshape(primes, size),
+        )

@@ -1,6 +1,7 @@
-"""Launches of the kernels for systems: their texts, and functions of words alone."""
+"""Launches of kernels that are functions of words alone: a text of a folder, behind what the texts there share."""
 
 from collections.abc import Mapping, Sequence
+from ctypes import c_int64
 from functools import cache
 from pathlib import Path
 
@@ -15,24 +16,38 @@ FOLDER = Path(__file__).parent
 class Kernels:
     """The kernels of one text on the current device and stream, compiled with some macros."""
 
-    def __init__(self, device: CudaDevice, text: str, macros: Mapping[str, int | str] | None = None) -> None:
+    def __init__(
+        self, device: CudaDevice, text: str, macros: Mapping[str, int | str] | None = None, folder: Path = FOLDER
+    ) -> None:
         self._device = device
         self._number = device.number
-        self._text = text
+        self._source = text, folder
         self._options = tuple(f"-DXL_{name}={value}" for name, value in (macros or {}).items())
 
     def launch(self, name: str, grid: Sequence[int], threads: int, arguments: Sequence[Memory | int]) -> None:
         """Launch a kernel on blocks of threads; a grid with a 0 has nothing to do."""
-        if 0 in grid:
-            return
-        function = driver.kernel(text(self._text), name, self._options, driver.target(self._number), self._number)
-        words = [value if isinstance(value, int) else value.ptr for value in arguments]
+        if 0 not in grid:
+            self.prepared(name, grid, threads, arguments).run(self._device.stream)
+
+    def prepared(
+        self,
+        name: str,
+        grid: Sequence[int],
+        threads: int,
+        arguments: Sequence[Memory | int],
+        shared_bytes: int = 0,
+    ) -> driver.Launch:
+        """A launch for many times: its arguments are `ctypes` numbers, which may be changed between two runs."""
+        target = driver.target(self._number)
+        most = driver.most_shared_bytes(self._number) if shared_bytes else 0
+        function = driver.kernel(text(*self._source), name, self._options, target, self._number, most)
+        words = [c_int64(value if isinstance(value, int) else value.ptr) for value in arguments]
         x, y, z = (*grid, 1, 1)[:3]
         blocks = (x, min(y, GRID_LIMIT), min(z, GRID_LIMIT))
-        driver.launch_words(function, blocks, (threads, 1), self._device.stream, words)
+        return driver.Launch(function, blocks, (threads, 1), words, shared_bytes)
 
 
 @cache
-def text(name: str) -> str:
-    """A text behind what all of them share."""
-    return "".join((FOLDER / part).read_text(encoding="utf-8") for part in ("common.cuh", f"{name}.cu"))
+def text(name: str, folder: Path = FOLDER) -> str:
+    """A text behind what all of its folder share."""
+    return "".join((folder / part).read_text(encoding="utf-8") for part in ("common.cuh", f"{name}.cu"))

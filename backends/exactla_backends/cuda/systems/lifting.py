@@ -5,11 +5,12 @@ from functools import cached_property
 
 import numpy as np
 
+from exactla.core.expansion import integers_by_entry
+from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
-from exactla.core.scaling import largest
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.systems import numbers, steps
-from exactla_backends.cuda.systems.inverse import inverses
+from exactla_backends.cuda.systems.inverse import Inversion
 from exactla_backends.device.constants import Constants
 from exactla_backends.device.device import HostArray
 
@@ -23,17 +24,26 @@ LEAST_SIZE = 96
 class CudaLifting:
     """See `exactla.backend.Lifting`: the postconditions are there."""
 
-    def __init__(self, device: CudaDevice, constant: Constants, matrix: HostArray, primes: ResidueBase) -> None:
-        size, count = len(matrix), steps.matrix_words(matrix, largest(matrix))
-        words = steps.upload_words(device, matrix, count)
-        self._inverse = inverses(device, constant, words, size, count, primes)
-        self.base = self._inverse.base
-        self.system = steps.System(device, constant, matrix, self._inverse)
-        self.system.keep(words)
+    def __init__(self, device: CudaDevice, constant: Constants, matrix: IntegerMatrix, primes: ResidueBase) -> None:
+        self._device, self._constant, self._matrix = device, constant, matrix
+        self._words, count = steps.matrix_words(device, matrix)
+        self._inversion: Inversion | None = Inversion(device, constant, self._words, len(matrix), count, primes)
+
+    @property
+    def base(self) -> ResidueBase:
+        return self.system.base
+
+    @cached_property
+    def system(self) -> steps.System:
+        """The matrix ready for steps, once the device that is the current one has its inverses."""
+        if self._inversion is None:
+            raise RuntimeError("an inversion was interrupted")
+        inverse, self._inversion = self._inversion.finished(), None  # whose memory is let go
+        return steps.System(self._device, self._constant, self._matrix, self._words, inverse)
 
     @cached_property
     def determinants(self) -> tuple[int, ...]:
-        return self._inverse.determinants
+        return self.system.inverse.determinants
 
     def lift(self, residual: HostArray, steps: int) -> tuple[HostArray, HostArray]:
         expansion = self.expand(residual, np.ones(residual.size, np.int64))
@@ -59,11 +69,10 @@ class CudaExpansion:
     def lift(self, steps: int) -> None:
         device, words = self._system.device, self._system.digit_words
         entries = self._shape[0] * self._shape[1]
-        octets = 4 * words * entries
         with self._system.at_home():
-            memory = device.allocate(octets * steps)
-            for step in range(steps):
-                self._residual.step(memory + octets * step)
+            memory = device.allocate(4 * words * entries * steps)
+            if entries:
+                self._residual.lift(memory.ptr, steps)
             part = numbers.Digits(memory, steps, entries, words)
             self._parts.append(part)
             # the only wait: whoever interrupts has no more than these steps to wait for
@@ -71,6 +80,11 @@ class CudaExpansion:
 
     def combinations(self) -> list[int]:
         return self._combined
+
+    def leading(self, count: int, steps: int) -> list[list[int]]:
+        with self._system.at_home():
+            parts = [numbers.leading(self._system.device, part, count) for part in self._parts]
+        return integers_by_entry(np.concatenate(parts)[:steps])
 
     def multiply(self, weights: Sequence[int], modulus: int) -> numbers.PackedNumbers:
         with self._system.at_home():

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.core.radix import integers_of
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.systems import tables
 from exactla_backends.cuda.systems.kernels import Kernels
@@ -43,13 +45,21 @@ class PackedNumbers:
         return [int.from_bytes(row.data, "little", signed=True) for row in self.octets]
 
 
-def combinations(device: CudaDevice, digits: Digits, weights: Memory) -> list[int]:
+def combinations(device: CudaDevice, digits: Digits, weights: Memory) -> list[Any]:
     """For each step the sum of its digits times the weights of the entries, int32."""
     sums = device.allocate(16 * digits.steps * digits.words)
     kernels = Kernels(device, "numbers", {"WORDS": digits.words})
     kernels.launch("xl_system_combine", (digits.steps,), THREADS, (digits.memory, digits.entries, weights, sums))
     found = device.download(sums, np.dtype(np.int64), (digits.steps, 2 * digits.words))
-    return [sum(s << 16 * i for i, s in enumerate(row)) for row in found.tolist()]
+    return integers_of(found.T)
+
+
+def leading(device: CudaDevice, digits: Digits, count: int) -> NDArray[np.uint32]:
+    """The digits of the first entries, [steps, count, words]."""
+    found = device.download_columns(
+        digits.memory, 4 * digits.words * digits.entries, (digits.steps, 4 * digits.words * count)
+    )
+    return found.view(np.uint32).reshape(digits.steps, count, digits.words)
 
 
 def joined(device: CudaDevice, parts: Sequence[Digits]) -> Digits:
@@ -78,7 +88,7 @@ class _Products:
         self._kernels = Kernels(device, "numbers", {"WORDS": self._words})
         self._length = 4 * self._modulus_words
         # digits are taken as numbers from 2**(32 words - 1) on, which the sum of the weights takes off again
-        text = b"".join(int(w).to_bytes(self._length, "little") for w in weights)
+        text = b"".join(w.to_bytes(self._length, "little") for w in weights)
         self._weights = device.upload(np.frombuffer(text, np.uint8))
         self._constant = -(sum(weights) << (32 * self._words - 1)) % modulus
         # room for the sum of so many products, and for the constant

@@ -10,9 +10,9 @@
 #define XL_THREADS 256
 #define XL_POINT 40 /* binary places of reciprocals of primes */
 
-/* Residues of the inverse times the residual, of a few rows and columns: by warps, a prime at a time. */
+/* The inverse times the residual, of a few rows and columns, not reduced: by warps, a prime at a time. */
 XL_INLINE void xl_multiply(const int8_t *inverse, const int8_t *residues, int64_t size, int64_t stride, int64_t columns,
-                           int64_t primes, const int32_t *constants, int64_t row, int64_t column, int32_t *found) {
+                           int64_t primes, int64_t row, int64_t column, int32_t *found) {
     const int32_t lane = (int32_t)threadIdx.x % XL_WARP;
     for (int64_t p = threadIdx.x / XL_WARP; p < primes; p += XL_THREADS / XL_WARP) {
         int32_t sums[XL_ROWS][XL_COLUMNS];
@@ -49,12 +49,15 @@ XL_INLINE void xl_multiply(const int8_t *inverse, const int8_t *residues, int64_
             const int32_t sum = __reduce_add_sync(XL_WHOLE_WARP, sums[i / XL_COLUMNS][i % XL_COLUMNS]);
             mine = lane == i ? sum : mine;
         }
-        if (lane < XL_ENTRIES) {
-            const int32_t m = constants[4 * p], reciprocal = constants[4 * p + 1];
-            found[p * XL_ENTRIES + lane] =
-                xl_centre(xl_centre(mine, m, reciprocal) * constants[4 * p + 2], m, reciprocal);
-        }
+        if (lane < XL_ENTRIES)
+            found[p * XL_ENTRIES + lane] = mine;
     }
+}
+
+/* Fetches a table to shared memory, where it is after the block has waited. */
+template <class T> XL_INLINE void xl_fetch(const T *from, int64_t count, T *to) {
+    for (int64_t i = threadIdx.x; i < count; i += XL_THREADS)
+        to[i] = from[i];
 }
 
 /* digits [columns, size, XL_WORDS] = B r mod P, nearly centred; and their low 64 bits [columns, stride]. A block of threads
@@ -67,19 +70,31 @@ extern "C" __global__ void __launch_bounds__(XL_THREADS)
                      int64_t primes, const int32_t *constants, const int64_t *reciprocals, const uint32_t *cofactors,
                      uint32_t *digits, uint64_t *low) {
     __shared__ int32_t found[XL_MOST_PRIMES * XL_ENTRIES];
-    __shared__ int64_t words[XL_ENTRIES * XL_WORDS];
+    __shared__ int64_t words[XL_ENTRIES * XL_WORDS], shares[XL_MOST_PRIMES];
+    __shared__ int32_t moduli[4 * XL_MOST_PRIMES];
+    __shared__ uint32_t factors[(XL_MOST_PRIMES + 1) * XL_WORDS];
     const int64_t row = (int64_t)blockIdx.x * XL_ROWS, column = (int64_t)blockIdx.y * XL_COLUMNS;
-    xl_multiply(inverse, residues, size, stride, columns, primes, constants, row, column, found);
+    /* tables are on their way while the inverse is */
+    xl_fetch(constants, 4 * primes, moduli);
+    xl_fetch(reciprocals, primes, shares);
+    xl_fetch(cofactors, (primes + 1) * XL_WORDS, factors);
+    xl_multiply(inverse, residues, size, stride, columns, primes, row, column, found);
+    __syncthreads();
+    for (int32_t i = (int32_t)threadIdx.x; i < primes * XL_ENTRIES; i += XL_THREADS) {
+        const int32_t *by = moduli + 4 * (i / XL_ENTRIES);
+        const int32_t m = by[0], reciprocal = by[1];
+        found[i] = xl_centre(xl_centre(found[i], m, reciprocal) * by[2], m, reciprocal);
+    }
     __syncthreads();
     for (int32_t i = (int32_t)threadIdx.x; i < XL_ENTRIES * XL_WORDS; i += XL_THREADS) {
         const int32_t entry = i / XL_WORDS, word = i % XL_WORDS;
         int64_t share = 1ll << (XL_POINT - 1), sum = 0;
         for (int64_t p = 0; p < primes; ++p) {
             const int64_t weighted = found[p * XL_ENTRIES + entry];
-            share += weighted * reciprocals[p];
-            sum += weighted * cofactors[p * XL_WORDS + word];
+            share += weighted * shares[p];
+            sum += weighted * factors[p * XL_WORDS + word];
         }
-        words[i] = sum - (share >> XL_POINT) * cofactors[primes * XL_WORDS + word];
+        words[i] = sum - (share >> XL_POINT) * factors[primes * XL_WORDS + word];
     }
     __syncthreads();
     const int32_t entry = (int32_t)threadIdx.x;
@@ -137,10 +152,17 @@ extern "C" __global__ void __launch_bounds__(XL_THREADS)
     const int64_t row = ((int64_t)blockIdx.x * XL_THREADS + threadIdx.x) / XL_WARP;
     const int64_t column = (int64_t)blockIdx.y * XL_COLUMNS;
     const XL_ENTRY *entries = matrix + min(row, size - 1) * stride;
-    uint64_t sums[XL_COLUMNS];
+    __shared__ int32_t moduli[4 * XL_MOST_PRIMES];
+    __shared__ uint32_t places[3 * XL_MOST_PRIMES];
+    uint64_t sums[XL_COLUMNS], before[XL_COLUMNS];
+    /* whatever is needed in the end is on its way while the matrix is */
+    xl_fetch(constants, 4 * primes, moduli);
+    xl_fetch(powers, 3 * primes, places);
 #pragma unroll
-    for (int32_t j = 0; j < XL_COLUMNS; ++j)
+    for (int32_t j = 0; j < XL_COLUMNS; ++j) {
         sums[j] = 0;
+        before[j] = residual[min(column + j, columns - 1) * size + min(row, size - 1)];
+    }
 #pragma unroll 4
     for (int64_t k = 4 * lane; k < stride; k += 4 * XL_WARP) {
         int64_t a[4];
@@ -154,17 +176,18 @@ extern "C" __global__ void __launch_bounds__(XL_THREADS)
                 sums[j] += (uint64_t)a[i] * (uint64_t)x[i];
         }
     }
+    __syncthreads();
 #pragma unroll
     for (int32_t j = 0; j < XL_COLUMNS; ++j) {
         const uint64_t sum = xl_over_warp(sums[j]);
         if (row < size && column + j < columns) {
-            const uint64_t made = (residual[(column + j) * size + row] - sum) * (uint64_t)reciprocal;
+            const uint64_t made = (before[j] - sum) * (uint64_t)reciprocal;
             const uint32_t words[2] = {(uint32_t)made, (uint32_t)(made >> 32)};
             if (lane == 0)
                 result[(column + j) * size + row] = made;
             for (int64_t p = lane; p < primes; p += XL_WARP)
                 residues[(p * columns + column + j) * stride + row] =
-                    (int8_t)xl_residue(words, 2, powers + 3 * p, constants[4 * p], constants[4 * p + 1]);
+                    (int8_t)xl_residue(words, 2, places + 3 * p, moduli[4 * p], moduli[4 * p + 1]);
         }
     }
 }

@@ -1,12 +1,16 @@
 """Steps of p-adic lifting on the device; `steps.cu` has the kernels."""
 
+from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from exactla.core.integers import IntegerMatrix
 from exactla.core.scaling import largest
 from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.driver import Launch
 from exactla_backends.cuda.systems import tables
 from exactla_backends.cuda.systems.inverse import THREADS, Inverses, residues, stride_of
 from exactla_backends.cuda.systems.kernels import Kernels
@@ -15,6 +19,9 @@ from exactla_backends.device.device import HostArray, Memory
 from exactla_backends.numpy import limbs as mp
 
 ROWS, WARP = 4, 32
+DIGITS_AT = 9
+"""Position of the digits among the arguments of their kernel."""
+
 DIGIT_COLUMNS, RESIDUAL_COLUMNS = 8, 4
 """Right-hand sides that a block of threads takes together, where there are several."""
 
@@ -22,16 +29,19 @@ DIGIT_COLUMNS, RESIDUAL_COLUMNS = 8, 4
 class System:
     """A matrix [n, n] with its inverses, on the device that was the current one; any stream may use what is ready."""
 
-    def __init__(self, device: CudaDevice, constant: Constants, matrix: HostArray, inverse: Inverses) -> None:
+    def __init__(
+        self, device: CudaDevice, constant: Constants, matrix: IntegerMatrix, words: Memory, inverse: Inverses
+    ) -> None:
         self.device, self.constant, self.inverse = device, constant, inverse
         self._number = device.number
         self.size = len(matrix)
         self.stride = stride_of(self.size)
         self.base = inverse.base
         self.digit_words = tables.digit_words(self.base)
-        self._host = matrix
-        self._largest = largest(matrix)
-        self._forms: dict[str, Memory] = {}
+        self.integers = words
+        self.entry_words = entry_words(matrix)
+        self._largest = matrix.largest
+        self._entries: Memory = None
 
     def at_home(self) -> AbstractContextManager[Any]:
         """Make the device of the inverse the current one."""
@@ -46,35 +56,25 @@ class System:
         """The type of entries for residuals of 64 bits."""
         return "int32_t" if self._largest < 1 << 31 else "int64_t"
 
-    @property
-    def entry_words(self) -> int:
-        """Words of the matrix's entries."""
-        return matrix_words(self._host, self._largest)
-
-    @property
-    def integers(self) -> Memory:
-        """The matrix in words, [n, n, entry_words]."""
-        if "words" not in self._forms:
-            self._forms["words"] = upload_words(self.device, self._host, self.entry_words)
-        return self._forms["words"]
-
     def entries(self, kernels: Kernels) -> Memory:
         """The matrix as numbers [n, stride] of type `entry`."""
-        if "entries" not in self._forms:
+        if self._entries is None:
             memory = self.device.allocate(self.size * self.stride * (4 if self.entry == "int32_t" else 8))
             grid = (-(-self.stride // THREADS), self.size)
             kernels.launch("xl_system_pad", grid, THREADS, (self.integers, self.size, self.stride, memory))
-            self._forms["entries"] = memory
-        return self._forms["entries"]
-
-    def keep(self, words: Memory) -> None:
-        """Take over the matrix in words."""
-        self._forms["words"] = words
+            self._entries = memory
+        return self._entries
 
 
-def matrix_words(matrix: HostArray, most: int) -> int:
+def entry_words(matrix: IntegerMatrix) -> int:
     """Words that hold a matrix's entries: two for int64, whatever they are."""
-    return 2 if matrix.dtype == np.int64 else most.bit_length() // 32 + 1
+    return 2 if matrix.entries.dtype == np.int64 else matrix.largest.bit_length() // 32 + 1
+
+
+def matrix_words(device: CudaDevice, matrix: IntegerMatrix) -> tuple[Memory, int]:
+    """A matrix in words [n, n, count], and their count."""
+    count = entry_words(matrix)
+    return upload_words(device, matrix.entries, count), count
 
 
 def upload_words(device: CudaDevice, integers: HostArray, count: int) -> Memory:
@@ -87,14 +87,14 @@ def upload_words(device: CudaDevice, integers: HostArray, count: int) -> Memory:
 class Residual(Protocol):
     """What is left of a right-hand side b [n, c]: r, as b = A (x_0 + P x_1 + ...) + P**steps r."""
 
-    def step(self, digits: Memory) -> None:
-        """Take a step; digits are [c, n, digit_words]."""
+    def lift(self, digits: int, steps: int) -> None:
+        """Take steps, of one right-hand side at least; at the address are digits [steps, c, n, digit_words]."""
 
     def integers(self) -> HostArray:
         """r [n, c], on the host."""
 
 
-class _Steps:
+class _Steps(ABC):
     """Digits of a step, from the residues of what is left."""
 
     def __init__(self, system: System, columns: int) -> None:
@@ -119,15 +119,30 @@ class _Steps:
         shape = (self._columns, system.size, count)
         residues(kernels, system.constant, system.base, words, shape, self._residues)
 
-    def _digits(self, digits: Memory) -> None:
+    def lift(self, digits: int, steps: int) -> None:
+        octets = 4 * self._system.digit_words * self._columns * self._system.size
+        stream = self._system.device.stream
+        for step in range(steps):
+            self._step(digits + octets * step, stream)
+
+    @abstractmethod
+    def _step(self, digits: int, stream: int) -> None:
+        """Take a step; at the address are digits [c, n, digit_words]."""
+
+    def _digits(self, digits: int, stream: int) -> None:
+        self._digit_launch.arguments[DIGITS_AT].value = digits
+        self._digit_launch.run(stream)
+
+    @cached_property
+    def _digit_launch(self) -> Launch:
         system = self._system
-        self._digit_kernels.launch(
+        return self._digit_kernels.prepared(
             "xl_system_digits",
             (-(-system.size // ROWS), -(-self._columns // self._taken)),
             THREADS,
             (
                 *(system.inverse.memory, self._residues, *self._sizes, len(system.base.moduli)),
-                *(*self._crt, digits, self._low),
+                *(*self._crt, 0, self._low),
             ),
         )
 
@@ -150,18 +165,28 @@ class NarrowResidual(_Steps):
         self._powers = system.constant(tables.powers(system.base, 2))
         self._spread(self._now, 2)
 
-    def step(self, digits: Memory) -> None:
-        self._digits(digits)
-        self._kernels.launch(
-            "xl_system_residuals",
-            self._grid,
-            THREADS,
-            (
-                *(self._matrix, self._low, *self._sizes, self._reciprocal, len(self._system.base.moduli)),
-                *(self._crt[0], self._powers, self._now, self._next, self._residues),
-            ),
-        )
+    def _step(self, digits: int, stream: int) -> None:
+        self._digits(digits, stream)
+        self._launches[0].run(stream)
+        self._launches = self._launches[::-1]
         self._now, self._next = self._next, self._now
+
+    @cached_property
+    def _launches(self) -> tuple[Launch, Launch]:
+        """What makes the next residual of the present one, and what makes that the other way round."""
+        now, after = (
+            self._kernels.prepared(
+                "xl_system_residuals",
+                self._grid,
+                THREADS,
+                (
+                    *(self._matrix, self._low, *self._sizes, self._reciprocal, len(self._system.base.moduli)),
+                    *(self._crt[0], self._powers, *pair, self._residues),
+                ),
+            )
+            for pair in ((self._now, self._next), (self._next, self._now))
+        )
+        return now, after
 
     def integers(self) -> HostArray:
         shape = (self._columns, self._system.size)
@@ -182,9 +207,9 @@ class WideResidual(_Steps):
         )
         self._spread(self._now, words)
 
-    def step(self, digits: Memory) -> None:
+    def _step(self, digits: int, stream: int) -> None:
         system, (size, _, columns), words = self._system, self._sizes, self._words
-        self._digits(digits)
+        self._digits(digits, stream)
         self._digit_kernels.launch(
             "xl_system_sums",
             (-(-words // WARP), size, columns),

@@ -22,11 +22,11 @@ _HOPPER = re.compile(r"/\* ---- barriers and copies ---- \*/.*?(?=/\* ---- reduc
 _REST = (
     (re.compile(r"^#define XL_PRODUCT .*", re.MULTILINE), ""),
     (re.compile(r"asm volatile\(.*?\);", re.DOTALL), ";"),
-    (re.compile(r"extern __shared__ uint8_t shared\[\];"), "uint8_t *const shared = emulation::shared;"),
     (re.compile(r"__shared__ (alignas\(\d+\))"), r"\1 __shared__"),
 )
 """What Hopper's kernel says in assembly, in one part of it, and what little there is elsewhere."""
 
+_DYNAMIC = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 _TOGETHER = re.compile(r"__syncthreads|_sync\(")
 # alignment that a device insists on, and what the language leaves undefined, end the process with a message
 CHECKED = ("-O1", "-fsanitize=alignment,bounds,shift,signed-integer-overflow", "-fno-sanitize-recover=all")
@@ -84,6 +84,7 @@ def _without_assembly(text: str) -> str:
 def _program(plain: str) -> str:
     kernels = _KERNEL.findall(plain)
     together = "true" if _TOGETHER.search(plain) else "false"
+    plain = _DYNAMIC.sub(r"\1 *const \2 = (\1 *)emulation::shared;", plain)
     body = _MMA.sub("emulation::mma_e4m3(d, a, b, c);\n", _ASSEMBLY.sub(_function, plain))
     launches = (
         f'extern "C" void launch_{name}(const unsigned *grid, const unsigned *block, void **arguments) {{\n'

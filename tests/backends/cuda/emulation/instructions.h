@@ -81,6 +81,14 @@ inline int __reduce_add_sync(unsigned mask, int value) {
         return sum;
     });
 }
+inline unsigned __ballot_sync(unsigned mask, int value) {
+    return emulation::over_warp(mask, value, [](const unsigned long long *values, unsigned) {
+        unsigned votes = 0;
+        for (unsigned i = 0; i < emulation::WARP; ++i)
+            votes |= (unsigned)((int)values[i] != 0) << i;
+        return (int)votes;
+    });
+}
 inline unsigned __shfl_xor_sync(unsigned mask, unsigned value, unsigned distance) {
     return emulation::over_warp(mask, value, [distance](const unsigned long long *values, unsigned lane) {
         return (unsigned)values[lane ^ distance];

@@ -3,6 +3,7 @@
  * Stands before a kernel's text, which lies in a namespace of its own with its own sized types. Threads of a block take
  * turns in a fixed order, each until it waits or ends.
  */
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,18 +28,18 @@ struct Meeting {
 
 static ucontext_t contexts[MOST];
 static char *stacks;
-static bool running[MOST];
+static bool running[MOST], begun[MOST];
 static unsigned long long values[MOST]; /* a word for each thread, that its warp may read */
 static Meeting warps[MOST / WARP], warpgroups[MOST / WARPGROUP], block;
-static ucontext_t scheduler;
+static jmp_buf places[MOST], scheduler; /* jumps, unlike changes of contexts, make no calls of the system */
 alignas(1024) static unsigned char shared[227 << 10]; /* what a launch asks for */
 static unsigned current;
 static void (*body)(void **);
 static void **arguments;
 
 inline void give_way() {
-    const unsigned mine = current;
-    swapcontext(&contexts[mine], &scheduler);
+    if (_setjmp(places[current]) == 0)
+        _longjmp(scheduler, 1);
 }
 
 inline void release_if_all_came(Meeting &m) {
@@ -61,13 +62,35 @@ inline void leave(Meeting &m) {
     release_if_all_came(m);
 }
 
+/* One thread of each block after another, in the same context. */
 inline void enter() {
-    body(arguments);
-    running[current] = false;
-    leave(warps[current / WARP]);
-    leave(warpgroups[current / WARPGROUP]);
-    leave(block);
-    give_way();
+    for (;;) {
+        body(arguments);
+        running[current] = false;
+        leave(warps[current / WARP]);
+        leave(warpgroups[current / WARPGROUP]);
+        leave(block);
+        give_way();
+    }
+}
+
+inline void begin(unsigned thread) {
+    getcontext(&contexts[thread]);
+    contexts[thread].uc_stack.ss_sp = stacks + thread * STACK_BYTES;
+    contexts[thread].uc_stack.ss_size = STACK_BYTES;
+    contexts[thread].uc_link = nullptr;
+    makecontext(&contexts[thread], enter, 0);
+    begun[thread] = true;
+    setcontext(&contexts[thread]);
+}
+
+/* Ensures: a thread has run on from where it was, or from its beginning, until it waits or ends. */
+inline void run_on(unsigned thread) {
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (begun[thread])
+        _longjmp(places[thread], 1);
+    begin(thread);
 }
 
 inline void take_place(unsigned thread) {
@@ -94,18 +117,13 @@ inline void run_together(unsigned threads) {
         running[thread] = true;
         ++warps[thread / WARP].members;
         ++warpgroups[thread / WARPGROUP].members;
-        getcontext(&contexts[thread]);
-        contexts[thread].uc_stack.ss_sp = stacks + thread * STACK_BYTES;
-        contexts[thread].uc_stack.ss_size = STACK_BYTES;
-        contexts[thread].uc_link = nullptr;
-        makecontext(&contexts[thread], enter, 0);
     }
     for (unsigned left = threads; left != 0;)
         for (unsigned thread = 0; thread < threads; ++thread)
             if (running[thread]) {
                 current = thread;
                 take_place(thread);
-                swapcontext(&scheduler, &contexts[thread]);
+                run_on(thread);
                 left -= !running[thread];
             }
 }

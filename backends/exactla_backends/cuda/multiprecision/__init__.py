@@ -1,0 +1,1 @@
+"""Integers of many limbs on CUDA devices: conversions, division and factors in residues, by int8 tensor cores."""

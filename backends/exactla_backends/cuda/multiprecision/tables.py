@@ -1,0 +1,173 @@
+"""Tables that take integers of many limbs to residues and back: `tables.cu` makes them, `conversions.cu` reads them.
+
+Numbers below 2**16 are two signed octets and long ones many, balanced: octet j is byte j of x + 128 (1 + 256 + ...),
+minus 128.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla.core.limbs import LIMB, OCTETS
+from exactla.core.moduli import ResidueBase
+from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.multiprecision.limbs import THREADS, WARP, WideKernels
+from exactla_backends.device.device import Memory
+from exactla_backends.device.planes import padded
+
+STEP = 64
+"""Multiple that inner dimensions of products with tables are padded to."""
+
+SIDE = 16
+"""Multiple that their rows are padded to."""
+
+BIAS_BITS = 30
+"""Sums of octets stay below 2**BIAS_BITS in magnitude."""
+
+FRACTION_BITS = 40
+KEPT = 24
+"""Tables of long integers that a backend keeps, of a few millions of octets each."""
+
+
+def signed_octets(value: int, count: int) -> NDArray[np.int8]:
+    """The lowest balanced octets of an integer."""
+    halves = int.from_bytes(b"\x80" * count, "little")
+    octets = ((value + halves) & ((1 << 8 * count) - 1)).to_bytes(count, "little")
+    return (np.frombuffer(octets, np.uint8) ^ 0x80).view(np.int8)
+
+
+def octets_depth(limbs: int) -> int:
+    """Octets of an integer of so many limbs, with the one above them, padded."""
+    return padded(OCTETS * limbs + 1, STEP)
+
+
+def digits_depth(base: ResidueBase) -> int:
+    """Digits of an entry's residues, padded."""
+    return padded(2 * len(base.moduli), STEP)
+
+
+def bias(limbs: int) -> int:
+    """What sums of octets of so many limbs are too large by where 2**BIAS_BITS is added to each."""
+    return ((1 << LIMB * limbs) - 1) // 255 << BIAS_BITS
+
+
+def words(value: int, limbs: int) -> NDArray[np.uint64]:
+    """An integer modulo 2**(64 limbs)."""
+    text = (value % (1 << LIMB * limbs)).to_bytes(OCTETS * limbs, "little")
+    return np.frombuffer(text, "<u8").astype(np.uint64, copy=False)
+
+
+@lru_cache(maxsize=32)
+def constants(base: ResidueBase) -> NDArray[np.uint64]:
+    """The constants of each modulus that `common.cuh` lists."""
+    m, weights = np.array(base.moduli, np.uint64), np.array(base.weights, np.uint64)
+    fraction, half, bias = (np.uint64(1 << bits) for bits in (FRACTION_BITS, 32, BIAS_BITS))
+    whole = np.uint64((1 << 64) - 1) // m + (m & (m - 1) == 0)  # floor(2**64 / m)
+    found = np.stack(
+        [
+            m,
+            half // m,
+            (bias + m - 1) // m * m,
+            weights,
+            (m - weights) % m,
+            fraction // m,
+            whole,
+        ],
+        1,
+    )
+    found.setflags(write=False)
+    return found
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of octets for products, on a device."""
+
+    memory: Memory
+    rows: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What residues become integers of so many limbs with: octets of cofactors, M, and a constant to begin with."""
+
+    cofactors: Table
+    product: Memory
+    constant: Memory
+
+
+Made = TypeVar("Made")
+
+
+class Tables:
+    """The tables that calls have needed last, on a device."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._device, self._kernels = device, WideKernels(device)
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def constants(self, base: ResidueBase) -> Memory:
+        """As of `constants`."""
+        return self._find(("constants", base), lambda: self._device.upload(constants(base)))
+
+    def powers(self, base: ResidueBase, octets: int) -> Table:
+        """Digits of 256**j modulo each modulus, j < octets: row 2 p has high and row 2 p + 1 low ones."""
+        return self._find(("powers", base, octets), lambda: self._powers(base, octets))
+
+    def _powers(self, base: ResidueBase, octets: int) -> Table:
+        table = self._zeros(padded(2 * len(base.moduli), SIDE), octets)
+        arguments = (self.constants(base), octets, table.memory)
+        self._kernels.grid("tables", "powers", (len(base.moduli),), THREADS, arguments)
+        return table
+
+    def recovery(self, base: ResidueBase, limbs: int) -> Recovery:
+        """For integers of so many limbs."""
+        return self._find(("recovery", base, limbs), lambda: self._recovery(base, limbs))
+
+    def _recovery(self, base: ResidueBase, limbs: int) -> Recovery:
+        # the kernel adds (moduli - q) M
+        constant = -bias(limbs) - len(base.moduli) * base.product
+        return Recovery(
+            self._cofactors(base, OCTETS * limbs),
+            self._device.upload(words(base.product, limbs)),
+            self._device.upload(words(constant, limbs)),
+        )
+
+    def _cofactors(self, base: ResidueBase, octets: int) -> Table:
+        """Row o has octet o of M / m_p in column 2 p and of 256 M / m_p in column 2 p + 1."""
+        table = self._zeros(padded(octets, SIDE), digits_depth(base))
+        moduli, product = len(base.moduli), words(base.product, -(-base.product.bit_length() // LIMB))
+        halves = 2 * len(product)  # of limbs
+        arguments = (
+            *(self._device.upload(product), halves, self.constants(base), moduli),
+            *(self._device.allocate(4 * halves * moduli), octets, table.depth, table.memory),
+        )
+        self._kernels.grid("tables", "cofactors", (-(-moduli // WARP),), WARP, arguments)
+        return table
+
+    def _zeros(self, rows: int, depth: int) -> Table:
+        memory = self._device.allocate(rows * depth)
+        self._device.clear(memory)
+        return Table(memory, rows, depth)
+
+    def _find(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        key = self._device.place(), key
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                kept: Made = self._kept[key]
+                return kept
+        found = make()
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return found

@@ -1,0 +1,181 @@
+"""The `Multiprecision` of CUDA devices: residues of two octets on int8 matrix units."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from exactla.backend import Elimination, Engine
+from exactla.core.limbs import OCTETS, Limbs, from_limbs
+from exactla.core.moduli import ResidueBase
+from exactla.core.stepwise import Stepwise
+from exactla.core.triangles import unknowns
+from exactla_backends.cuda.cells import CELL
+from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.matrix.matrix import CudaMatrix
+from exactla_backends.cuda.matrix.task import Planes
+from exactla_backends.cuda.multiprecision import limbs
+from exactla_backends.cuda.multiprecision.conversions import SUM_BYTES, Conversions, ResidueSums
+from exactla_backends.cuda.multiprecision.elimination import RESIDUE_OCTETS, CudaElimination, elimination_bytes
+from exactla_backends.cuda.multiprecision.limbs import THREADS, WideKernels
+from exactla_backends.device.device import HostArray
+from exactla_backends.device.planes import COLUMNS, DEPTH, padded
+
+DIGITS_LIMIT = 65280
+ENGINE = Engine("int8", 31, (DIGITS_LIMIT,))
+COMPARED = 1024
+"""XL_COMPARED of `entries.cu`."""
+
+
+class CudaMultiprecision:
+    """Each method has its postcondition in `exactla.backend.Multiprecision`."""
+
+    name = "cuda"
+    engines: tuple[Engine, ...] = (ENGINE,)
+    few_unknowns = 16
+
+    def __init__(self, device: CudaDevice, matrix: CudaMatrix, is_exact: Callable[[Engine, int], bool]) -> None:
+        self._device, self._matrix, self._is_exact = device, matrix, is_exact
+        self._kernels = WideKernels(device)
+        self._conversions = Conversions(device, matrix)
+
+    def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
+        return self._is_exact(engine, modulus_limit)
+
+    # ---- memory ----------------------------------------------------------------------------------------------------
+    def scope(self, buffer: Any) -> AbstractContextManager[None]:
+        return self._device.current(int(buffer.device.id))
+
+    def free_bytes(self) -> int:
+        return self._device.free_bytes()
+
+    def upload(self, limbs_: Limbs) -> Any:
+        return limbs.upload(self._device, limbs_)
+
+    def download(self, buffer: Any) -> Limbs:
+        return limbs.download(self._device, buffer)
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        found = limbs.new(self._device, shape)
+        self._device.clear(found.data)
+        return found
+
+    def store(self, target: Any, buffer: Any) -> None:
+        x, to = (limbs.long_integers(self._device, y) for y in (buffer, target))
+        grid = (-(-to.limbs // THREADS), to.entries)
+        arguments = (*x.words(), x.limbs, *to.words(), to.limbs, to.entries)
+        self._kernels.grid("entries", "store", grid, THREADS, arguments)
+
+    def gather(self, buffer: Any, places: HostArray) -> Any:
+        count = buffer.shape[-1]
+        found = limbs.new(self._device, (*places.shape, count))
+        arguments = (buffer.data, 0, count, limbs.places(self._device, places), found.data, 0, count, 0)
+        grid = (-(-count // THREADS), places.size)
+        self._kernels.grid("entries", "copy_rows", grid, THREADS, (*arguments, places.size, count))
+        return found
+
+    # ---- verbs -----------------------------------------------------------------------------------------------------
+    def add(self, left: Any, right: Any, count: int) -> Any:
+        return self._sum(left, right, 0, count)
+
+    def subtract(self, left: Any, right: Any, count: int) -> Any:
+        return self._sum(left, right, 1, count)
+
+    def _sum(self, left: Any, right: Any, subtracts: int, count: int) -> Any:
+        x, y = (limbs.long_integers(self._device, side) for side in (left, right))
+        found = limbs.new(self._device, (*left.shape[:-1], count))
+        arguments = (*x.words(), x.limbs, *y.words(), y.limbs, subtracts, found.data, count)
+        self._kernels.entries("entries", "add", x.entries, count, arguments)
+        return found
+
+    def compare(self, left: Any, right: Any) -> Any:
+        x, y = (limbs.long_integers(self._device, side) for side in (left, right))
+        signs = self._device.array(self._device.allocate(x.entries), np.dtype(np.int8), left.shape[:-1])
+        arguments = (*x.words(), x.limbs, *y.words(), y.limbs, signs.data, x.entries)
+        self._kernels.grid("entries", "compare", (-(-x.entries // THREADS),), THREADS, arguments)
+        return signs
+
+    def bit_lengths(self, buffer: Any) -> HostArray:
+        x = limbs.long_integers(self._device, buffer)
+        lengths = self._device.allocate(OCTETS * x.entries)
+        self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, lengths, 0))
+        return self._device.download(lengths, np.dtype(np.int64), buffer.shape[:-1])
+
+    def most_bits(self, buffer: Any) -> int:
+        x = limbs.long_integers(self._device, buffer)
+        most = self._device.allocate(CELL)
+        self._device.clear(most)
+        self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, 0, most))
+        (found,) = self._device.download_cells(most, 0, 1)
+        return found
+
+    def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
+        planes, results = 2 * len(base.moduli), rows * padded(columns, COLUMNS)
+        sums = 4 * planes * results  # of one digit with another, where a library makes them
+        return planes * (rows + columns) * padded(depth, DEPTH) + planes * results + sums + 2 * SUM_BYTES
+
+    def product(self, left: Any, right: Any, count: int, base: ResidueBase, engine: Engine) -> Any:
+        rows, columns, depth = left.shape[0], right.shape[0], left.shape[1]
+        found = limbs.new(self._device, (rows, columns, count))
+        if 0 in (rows, columns, depth):
+            self._device.clear(found.data)
+            return found
+        moduli, row = len(base.moduli), padded(columns, COLUMNS)
+        residues = self._device.allocate(RESIDUE_OCTETS * moduli * rows * row)
+        sides = [self._planes(side, base) for side in (left, right)]
+        self._matrix.digits_at(sides[0][0], sides[1][0], base, (residues.ptr, row))
+        self._conversions.integers(ResidueSums(residues.ptr, rows * row, columns, row), base, found)
+        return found
+
+    def _planes(self, buffer: Any, base: ResidueBase) -> tuple[Planes, Any]:
+        """Digits of residues, and their memory."""
+        rows, columns, _ = buffer.shape
+        planes, depth = 2 * len(base.moduli), padded(columns, DEPTH)
+        memory = self._device.allocate(planes * rows * depth)
+        self._device.clear(memory)
+        found = Planes(memory.ptr, planes, rows, depth)
+        self._conversions.planes(limbs.long_integers(self._device, buffer), base, found)
+        return found, memory
+
+    def scale(self, buffer: Any, shifts: "int | HostArray", count: int) -> Any:
+        x, found = self._entries(buffer, count)
+        by = limbs.places(self._device, np.ravel(shifts))
+        arguments = (*x.words(), x.limbs, by, int(np.ndim(shifts) > 0), found.data, count)
+        self._kernels.entries("entries", "scale", x.entries, count, arguments)
+        return found
+
+    def round_leading(self, buffer: Any, precision: int) -> Any:
+        x, found = self._entries(buffer, buffer.shape[-1])
+        arguments = (*x.words(), x.limbs, precision, found.data)
+        self._kernels.entries("entries", "round_leading", x.entries, x.limbs, arguments)
+        return found
+
+    def _entries(self, buffer: Any, count: int) -> tuple[limbs.LongIntegers, Any]:
+        """The entries of a buffer, and a new one for as many."""
+        return limbs.long_integers(self._device, buffer), limbs.new(self._device, (*buffer.shape[:-1], count))
+
+    def largest(self, buffer: Any, order: Sequence[int]) -> tuple[int, int]:
+        x = limbs.long_integers(self._device, buffer)
+        found = self._device.allocate(OCTETS * (1 + x.limbs))
+        places = limbs.places(self._device, order)
+        arguments = (x.address, x.entry_stride, x.limbs, places, len(order), found)
+        self._kernels.grid("entries", "largest", (1,), COMPARED, arguments)
+        words = self._device.download(found, np.dtype(np.uint64), (1 + x.limbs,))
+        return int(words[0]), int(from_limbs(words[None, 1:])[0])
+
+    def divide(self, buffer: Any, divisor: int, count: int) -> Any:
+        found = limbs.new(self._device, (buffer.shape[0], count))
+        if buffer.shape[0]:
+            self._conversions.divide(buffer, divisor, found)
+        return found
+
+    def substitute(self, lower: Any, divisors: Sequence[int] | None, precision: int, sums: Any) -> Any:
+        return self.upload(unknowns(self.download(lower), divisors, precision, self.download(sums)))
+
+    def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
+        return elimination_bytes(rows, columns, base) + 2 * SUM_BYTES
+
+    def elimination(self, matrix: Any, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
+        steps = CudaElimination(self._device, self._matrix, self._conversions, matrix, precision, base)
+        return Stepwise(self, steps, precision)

@@ -1,0 +1,29 @@
+"""Buffers of long integers, moved about in the verbs of `exactla.backend.Multiprecision`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exactla.backend import Buffer, Multiprecision
+
+
+def rows_of(verbs: Multiprecision, limbs: Buffer, rows: "Sequence[int] | NDArray[np.int64]") -> Buffer:
+    """The rows of a contiguous matrix in that order, copied."""
+    columns = limbs.shape[1]
+    return verbs.gather(limbs, np.asarray(rows, np.int64)[:, None] * columns + np.arange(columns))
+
+
+def diagonal(limbs: Buffer) -> Buffer:
+    """A view of the diagonal of a contiguous matrix that has no fewer columns than rows."""
+    rows, columns, count = limbs.shape
+    return limbs.reshape(rows * columns, count)[:: columns + 1]
+
+
+def with_limbs(verbs: Multiprecision, limbs: Buffer, count: int) -> Buffer:
+    """The same integers in `count` limbs, no fewer than before; not copied where it is as many."""
+    if limbs.shape[-1] == count:
+        return limbs
+    found = verbs.zeros((*limbs.shape[:-1], count))
+    verbs.store(found, limbs)
+    return found

@@ -1,0 +1,91 @@
+"""Factors in residues on devices that run kernels on this host, beside the reference; and wrong tables are noticed.
+
+The verbs one by one are tested with those of other backends, by the plugin that `emulation/installing.py` is.
+"""
+
+import numpy as np
+import pytest
+
+from exactla import registry
+from exactla.core import lu
+from exactla.core.limbs import from_limbs, limbs_needed, to_limbs
+from exactla.core.moduli import residue_base
+
+
+def random_limbs(rng, size, columns, precision):
+    found = np.empty((size, columns), object)
+    for place in np.ndindex(found.shape):
+        found[place] = int.from_bytes(rng.bytes(precision // 8 + 1), "little") % (2 << precision) - (1 << precision)
+    return to_limbs(found, limbs_needed(found.flat))
+
+
+def factors(backend, matrix, precision):
+    """L, U and the order of rows, in integers."""
+    verbs = registry.load(backend).multiprecision
+    found = lu.factorize(verbs, verbs.upload(matrix), precision)
+    lower, upper = (from_limbs(verbs.download(x)).tolist() for x in (found.lower, found.upper))
+    return lower, upper, found.order
+
+
+@pytest.mark.parametrize(
+    ("size", "columns", "precision", "block"),
+    [(1, 1, 53, 32), (5, 7, 212, 3), (34, 37, 300, 32), (67, 67, 53, 64), (3, 3, 2100, 2)],
+)
+def test_factors(emulated, rng, monkeypatch, size, columns, precision, block):
+    monkeypatch.setattr(lu, "BLOCK", block)
+    matrix = random_limbs(rng, size, columns, precision)
+    assert factors("cuda", matrix, precision) == factors("numpy", matrix, precision)
+
+
+def test_moduli_are_added_where_factors_grow(emulated, monkeypatch):
+    """Wilkinson's matrix: the last column of U doubles with each row."""
+    monkeypatch.setattr(lu, "BLOCK", 4)
+    size, precision = 21, 60
+    integers = np.tril(np.full((size, size), -1), -1) + np.eye(size, dtype=int)
+    integers[:, -1] = 1
+    matrix = to_limbs(integers.astype(object) * (1 << precision), 1 + precision // 32)
+    before = len(emulated.gpu.launches)
+    assert factors("cuda", matrix, precision) == factors("numpy", matrix, precision)
+    octets = [x for x in emulated.gpu.launches[before:] if x.kernel == "xl_wide_join"]
+    assert len(octets) > 2 * -(-size // 4)
+
+
+@pytest.mark.parametrize(("bits", "limbs"), [(30, 1), (212, 5), (3000, 40), (3000, 60)])
+def test_tables(emulated, bits, limbs):
+    """Against Python's integers."""
+    device = registry.load("cuda").multiprecision._device
+    tables = emulated.wide_tables.Tables(device)
+    base = residue_base(65280, bits)
+    count, octets = 2 * len(base.moduli), 8 * limbs
+    powers = tables.powers(base, 64 * limbs)
+    digits = host(device, powers)
+    for p, m in enumerate(base.moduli):
+        expected = [(pow(256, j, m) + m // 2) % m - m // 2 for j in range(64 * limbs)]
+        assert (256 * digits[2 * p] + digits[2 * p + 1]).tolist() == expected
+    assert not digits[count:].any()
+    found = host(device, tables.recovery(base, limbs).cofactors)[:octets]
+    for p, cofactor in enumerate(base.cofactors):
+        for column, value in ((2 * p, cofactor), (2 * p + 1, 256 * cofactor)):
+            total = sum(int(x) << 8 * o for o, x in enumerate(found[:, column]))
+            assert (total - value) % (1 << 8 * octets) == 0
+    assert not found[:, count:].any()
+
+
+def host(device, table):
+    """The octets of a table, as wide integers."""
+    return device.download(table.memory, np.dtype(np.int8), (table.rows, table.depth)).astype(np.int64)
+
+
+def test_a_wrong_table_is_noticed(ampere, rng, monkeypatch):
+    """The negative control: one octet of the cofactors is off by one."""
+    kind = ampere.wide_tables.Tables
+    right = kind._cofactors
+
+    def wrong(self, base, octets):
+        table = right(self, base, octets)
+        (table.memory + 20 * table.depth + 1).memset_async(1, 1)  # above what rounding drops
+        return table
+
+    matrix = random_limbs(rng, 6, 6, 131)
+    monkeypatch.setattr(kind, "_cofactors", wrong)
+    assert factors("cuda", matrix, 131) != factors("numpy", matrix, 131)
