@@ -122,7 +122,9 @@ def multiple(rows: Sequence[Row]) -> Iterator[str]:
     yield from table(columns, [row for row in rows if "seconds_median" in row])
     for row in rows:
         if "parts" in row.get("details", {}):
-            parts = ", ".join(f"{part} {seconds(time)}" for part, time in row["details"]["parts"].items())
+            spent = row["details"]["parts"]
+            whole = sum(spent.values())
+            parts = ", ".join(f"{part} {seconds(time)} ({100 * time / whole:.0f} %)" for part, time in spent.items())
             yield f"  {row['contestant']}: {parts}"
         if row["reason"]:
             yield f"  {row['contestant']}: {row['reason']}"

@@ -255,6 +255,12 @@ class Backend(Protocol):
     def minors(self, matrix: "np.ndarray[Any, Any]", primes: Sequence[int]) -> list[Minor]:
         """A largest minor of an integer matrix of the host modulo each of some primes below 2**22."""
 
+    def minor_limits(self, shape: tuple[int, int]) -> tuple[int, ...]:
+        """Upper limits of primes whose minors show the rank of a matrix of that shape, the preferred one first.
+
+        As many primes are taken as for a lifting; at the last limit, which is 2**22, one by one.
+        """
+
     def cramer(
         self, matrix: "np.ndarray[Any, Any]", right_side: "np.ndarray[Any, Any]", primes: Sequence[int]
     ) -> tuple["np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]:

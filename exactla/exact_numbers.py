@@ -27,6 +27,8 @@ class ExactArray:
     rows: RationalRows
     shape: tuple[int, ...]
     like: Source
+    listed: bool = False
+    """Whether it was lists or objects, which go with arrays of any library."""
 
 
 def read_exact(array: Any, name: str, dimensions: tuple[int, ...] = (2,)) -> ExactArray:
@@ -85,14 +87,14 @@ def _from_objects(array: Integers, name: str, dimensions: tuple[int, ...]) -> Ex
     like = read(np.zeros(0), name)
     entries = array.reshape(shape)
     if all(type(x) is int for x in entries.flat):
-        return ExactArray(RationalRows(compact(entries.copy()), None), given, like)
+        return ExactArray(RationalRows(compact(entries.copy()), None), given, like, listed=True)
     ratios = [[_ratio(x, name, given, (i, j)) for j, x in enumerate(row)] for i, row in enumerate(entries)]
     divisors = [common_denominator(row) for row in ratios]
     integers = np.empty(shape, object)
     for i, (row, divisor) in enumerate(zip(ratios, divisors, strict=True)):
         integers[i] = [int(x * divisor) for x in row]
     scales = None if all(d == 1 for d in divisors) else [gmpy2.mpq(1, d) for d in divisors]
-    return ExactArray(RationalRows(compact(integers), scales), given, like)
+    return ExactArray(RationalRows(compact(integers), scales), given, like, listed=True)
 
 
 def _ratio(entry: Any, name: str, shape: tuple[int, ...], index: tuple[int, int]) -> Any:

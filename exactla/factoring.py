@@ -180,6 +180,7 @@ class LU:
             lossless=True,
             host_syncs=self._factors.host_syncs,
             workspace_bytes=self._factors.memory_bytes,
+            seconds=self._factors.seconds or None,
         )
 
     @property

@@ -1,5 +1,6 @@
 """What the public calls return, and the choices that they take by name."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -48,6 +49,8 @@ class Info:
         Estimated peak of the memory used beside operands and results.
     hull : array of bool, optional
         For interval products: entries that are proven to be the exact interval hull, rounded outward.
+    seconds : mapping, optional
+        What parts of the work took, where they were counted.
     """
 
     backend: str
@@ -60,6 +63,7 @@ class Info:
     host_syncs: int
     workspace_bytes: int
     hull: Any = None
+    seconds: Mapping[str, float] | None = None
 
     def __str__(self) -> str:
         text = (

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from exactla import settings
 from exactla.arguments import integer
+from exactla.arrays import agree_where_arrays
 from exactla.errors import PrecisionError, SingularMatrixError
 from exactla.factoring import LU, Progress, factored, lu_factor, read_right_side
 from exactla.multiprecision.limits import MOST_PRECISION
@@ -85,6 +86,7 @@ def lu_solve(A: Any, b: Any, *, precision: int | str | None = None, digits: int 
         return A.solve(b)
     if precision is None:
         raise TypeError(f"lu_solve takes what lu_factor returns, or a matrix and a precision; got {type(A).__name__}")
+    agree_where_arrays(A=A, b=b)
     if isinstance(precision, str):
         if precision != "auto":
             raise ValueError(f"precision is a number of bits or 'auto', got {precision!r}")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from exactla.arrays import read
+from exactla.arrays import agree_where_arrays, read
 from exactla.multiprecision.limits import computed_precision
 from exactla.multiprecision.mparray import MPArray, check_one_device
 from exactla.multiprecision.multiplying import Multiplication
@@ -49,6 +49,7 @@ def mp_mm(a: Any, b: Any, precision: int | None = None, *, return_info: bool = F
     >>> float(exact[0, 0]), exact.bits, xl.mp_mm(x, x.T, precision=8).tolist()
     (0.05, 202, [[Fraction(205, 4096)]])
     """
+    agree_where_arrays(a=a, b=b)
     (left, components), (right, more) = _read(a, "a"), _read(b, "b")
     product, info = multiplied(left, right, None if precision is None else computed_precision(precision))
     found: Any = product if None in (components, more) else product.to_components(max(components, more))

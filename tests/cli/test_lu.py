@@ -49,6 +49,13 @@ def test_the_solution_is_described_and_saved(folder, capsys):
     assert (folder / "x.csv").read_text().split() == x.to_strings(60).tolist()
 
 
+def test_the_precision_is_found(folder, capsys):
+    assert main(["lu", "a.npy", "--precision", "auto"]) == 0
+    lines = {name: value.strip() for name, value in described(capsys.readouterr().out).items()}
+    factors = xl.lu_factor(MATRIX, precision="auto")
+    assert lines["L, U"] == f"2 x 2, {factors.precision} bits after the point"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

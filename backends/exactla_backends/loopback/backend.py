@@ -17,6 +17,7 @@ _FOR_THE_HOST = {
     "integers",
     "lifting",
     "lifting_bytes",
+    "minor_limits",
     "minors",
     "prime_count",
     "restore",

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from exactla.backend import Elimination, Engine
+from exactla.core import expansions
+from exactla.core.expansions import Expansions
 from exactla.core.limb_entries import bit_lengths, longest, magnitudes
 from exactla.core.limbs import (
     Limbs,
@@ -35,6 +37,7 @@ class HostMultiprecision:
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
     few_unknowns = 128
+    expansions: Expansions = expansions
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)
