@@ -49,7 +49,7 @@ def read_exact(array: Any, name: str, dimensions: tuple[int, ...] = (2,)) -> Exa
         return _from_objects(_as_objects(array, name), name, dimensions)
     source = read(array, name)
     if source.complex:
-        raise TypeError(f"{name} holds complex entries; exact solving takes real numbers")
+        raise TypeError(f"{name} holds complex entries; exact numbers are real")
     shape = _checked(source.shape, name, dimensions)
     encodings = source.library.host_encodings(source).reshape(shape)
     if isinstance(source.format, FloatFormat):
@@ -116,7 +116,7 @@ def _ratio(entry: Any, name: str, shape: tuple[int, ...], index: tuple[int, int]
     elif hasattr(entry, "numerator") and hasattr(entry, "denominator"):
         return gmpy2.mpq(int(entry.numerator), int(entry.denominator))
     where = ", ".join(map(str, place))
-    raise TypeError(f"{name}[{where}] is a {type_name(entry)}; exact solving takes integers, rationals and floats")
+    raise TypeError(f"{name}[{where}] is a {type_name(entry)}; exact numbers are integers, rationals and floats")
 
 
 def _from_floats(encodings: Integers, format: FloatFormat, name: str, shape: tuple[int, ...]) -> RationalRows:

@@ -73,7 +73,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _precision(text: str) -> int | str:
     """What an argument stands for."""
-    return text if text == "auto" else int(text)
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a precision is a number of bits or 'auto', got {text!r}") from None
 
 
 def _computed(a: NamedArray, b: NamedArray | None, precision: int | str) -> tuple[Any, Any]:

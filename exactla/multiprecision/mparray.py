@@ -118,7 +118,11 @@ class MPArray(Convertible):
         WorkspaceError
             The exponents are so far apart that the limbs do not fit.
         """
-        source = _real(array, "array")
+        return cls._of_components(array, "array")
+
+    @classmethod
+    def _of_components(cls, array: Any, name: str) -> "MPArray":
+        source = _real(array, name)
         if source.format != FLOAT64:
             raise TypeError(f"components are float64, and {source.name} holds {source.format}")
         if not source.shape or source.shape[-1] not in COMPONENTS:

@@ -63,7 +63,7 @@ def _read(array: Any, name: str) -> tuple[MPArray, Any]:
     source = read(array, name)
     if len(source.shape) < 2:
         raise TypeError(f"{name} is neither an MPArray nor an array of float64 components along its last axis")
-    return MPArray.from_components(array), source.shape[-1]
+    return MPArray._of_components(array, name), source.shape[-1]
 
 
 def multiplied(left: MPArray, right: MPArray, precision: int | None) -> tuple[MPArray, Info]:

@@ -63,6 +63,7 @@ def test_the_precision_is_found(folder, capsys):
         (["nan.npy", "--precision", "100"], "nan.npy: the entry [0, 1] is not finite"),
         (["wide.npy", "--precision", "100"], "square"),
         (["a.npy", "--precision", "1"], "2 bits or more"),
+        (["a.npy", "--precision", "max"], "--precision: a precision is a number of bits or 'auto', got 'max'"),
         (["a.npy"], "--precision"),
         (["a.npy", "--precision", "100", "-o", "x.csv"], ".npz"),
         (["a.npy", "b.npy", "--precision", "100", "-o", "x.npz"], ".csv"),

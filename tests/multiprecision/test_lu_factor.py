@@ -208,6 +208,8 @@ def test_no_rows(backend):
 
 def test_faults(backend):
     with xl.backend(backend):
+        with pytest.raises(TypeError, match=r"A\[0, 0\] is a str; exact numbers are integers, rationals and floats"):
+            xl.lu_factor([["1"]], precision=100)
         with pytest.raises(xl.SingularMatrixError, match="column 1 is 0"):
             xl.lu_factor([[1, 0], [1, 0]], precision=10)
         with pytest.raises(xl.PrecisionError, match="column 1 rounds to 0 at 10 bits") as lost:
