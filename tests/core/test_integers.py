@@ -41,9 +41,9 @@ def test_entries_are_looked_through_once(rng, monkeypatch):
     for name in ("largest", "hadamard"):
         plain = getattr(integers, name)
 
-        def counted(*arguments, plain=plain, name=name):
+        def counted(*args, plain=plain, name=name):
             passes.append(name)
-            return plain(*arguments)
+            return plain(*args)
 
         monkeypatch.setattr(integers, name, counted)
     matrix = IntegerMatrix(rng.integers(1, 9, (5, 5)))

@@ -224,7 +224,13 @@ class ndarray:
     def imag(self) -> "ndarray":
         return self._like(self.memory.imag)
 
+    def tolist(self) -> Any:
+        return _here(self).memory.tolist()
+
     def _compared(self, other: Any, compare: Any) -> "ndarray":
+        if isinstance(other, np.ndarray):
+            raise TypeError(f"Unsupported type {type(other)}")
+        other = _here(other).memory if isinstance(other, ndarray) else other
         return _here(self)._like(np.asarray(compare(self.memory, other)))
 
     def __eq__(self, other: object) -> Any:

@@ -37,6 +37,38 @@ def test_factors(emulated, rng, monkeypatch, size, columns, precision, block):
     assert factors("cuda", matrix, precision) == factors("numpy", matrix, precision)
 
 
+@pytest.mark.parametrize("size", [1, 31, 32, 33, 70])
+@pytest.mark.parametrize("precision", [53, 106, 159, 212, 400])
+def test_factors_of_few_limbs(ampere, rng, size, precision):
+    """In two launches for a column and one for the rows of a block, which the reference has entry by entry."""
+    matrix = random_limbs(rng, size, size + 2, precision)
+    before = len(ampere.gpu.launches)
+    assert factors("cuda", matrix, precision) == factors("numpy", matrix, precision)
+    kernels = [x.kernel for x in ampere.gpu.launches[before:]]
+    launches = [kernels.count(f"xl_wide_panel_{name}") for name in ("sums", "divide", "rows")]
+    assert launches == [size, size, -(-size // 32)]
+
+
+def test_ties_and_small_pivots(ampere, rng):
+    """Many equal sums; pivots of a few bits, by which quotients are long; a matrix that has lost its rank."""
+    for factor, precision in ((1 << 64, 64), (1, 64), (3, 130)):
+        for _ in range(3):
+            matrix = to_limbs(rng.integers(-1, 2, (40, 40)).astype(object) * factor, 3)
+            found = [outcome(backend, matrix, precision) for backend in ("cuda", "numpy")]
+            assert found[0] == found[1]
+    rows = rng.integers(-(1 << 40), 1 << 40, (35, 35)).astype(object) << 20
+    rows[-1] = rows[0] + rows[1]
+    found = [outcome(backend, to_limbs(rows, 2), 60) for backend in ("cuda", "numpy")]
+    assert found[0] == found[1]
+
+
+def outcome(backend, matrix, precision):
+    try:
+        return factors(backend, matrix, precision)
+    except lu.LostPivot as lost:
+        return lost.column, lost.value
+
+
 def test_moduli_are_added_where_factors_grow(emulated, monkeypatch):
     """Wilkinson's matrix: the last column of U doubles with each row."""
     monkeypatch.setattr(lu, "BLOCK", 4)
@@ -53,7 +85,7 @@ def test_moduli_are_added_where_factors_grow(emulated, monkeypatch):
 @pytest.mark.parametrize(("bits", "limbs"), [(30, 1), (212, 5), (3000, 40), (3000, 60)])
 def test_tables(emulated, bits, limbs):
     """Against Python's integers."""
-    device = registry.load("cuda").multiprecision._device
+    device = registry.load("cuda").multiprecision._device  # type: ignore[attr-defined]
     tables = emulated.wide_tables.Tables(device)
     base = residue_base(65280, bits)
     count, octets = 2 * len(base.moduli), 8 * limbs
@@ -83,9 +115,23 @@ def test_a_wrong_table_is_noticed(ampere, rng, monkeypatch):
 
     def wrong(self, base, octets):
         table = right(self, base, octets)
-        (table.memory + 20 * table.depth + 1).memset_async(1, 1)  # above what rounding drops
+        (table.memory + 80 * table.depth + 1).memset_async(1, 1)  # above what rounding drops
         return table
 
-    matrix = random_limbs(rng, 6, 6, 131)
+    matrix = random_limbs(rng, 6, 6, 600)
     monkeypatch.setattr(kind, "_cofactors", wrong)
-    assert factors("cuda", matrix, 131) != factors("numpy", matrix, 131)
+    assert factors("cuda", matrix, 600) != factors("numpy", matrix, 600)
+
+
+def test_a_wrong_limb_is_noticed(ampere, rng, monkeypatch):
+    """The same for few limbs."""
+    right = ampere.wide_tables._whole
+
+    def wrong(base, limbs):
+        table = right(base, limbs)
+        table[3, 5] ^= 1  # above what rounding drops
+        return table
+
+    matrix = random_limbs(rng, 6, 6, 260)  # a precision that no other test has a table for
+    monkeypatch.setattr(ampere.wide_tables, "_whole", wrong)
+    assert factors("cuda", matrix, 260) != factors("numpy", matrix, 260)

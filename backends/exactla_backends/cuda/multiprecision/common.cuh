@@ -39,6 +39,30 @@ XL_INLINE const uint64_t *xl_entry(const uint64_t *x, int64_t columns, int64_t r
     return x + entry / columns * row_stride + entry % columns * entry_stride;
 }
 
+/* The sign of |x| - |y|. */
+XL_INLINE int32_t xl_compare_magnitudes(const uint64_t *x, const uint64_t *y, int64_t count) {
+    const uint64_t sx = xl_limb(x, count, count), sy = xl_limb(y, count, count);
+    int64_t j = count - 1;
+    while (j >= 0 && (x[j] ^ sx) == (y[j] ^ sy))
+        --j;
+    if (j < 0)
+        return (int32_t)(sx & 1) - (int32_t)(sy & 1);
+    const bool is_greater = (x[j] ^ sx) > (y[j] ^ sy);
+    /* a magnitude is the complement of a negative number, or one more */
+    const uint64_t *low = is_greater ? y : x, *high = is_greater ? x : y;
+    const uint64_t sl = is_greater ? sy : sx, sh = is_greater ? sx : sy;
+    bool is_equal = sl != sh && sl != 0 && (high[j] ^ sh) - (low[j] ^ sl) == 1;
+    for (--j; is_equal && j >= 0; --j)
+        is_equal = (high[j] ^ sh) == 0 && (low[j] ^ sl) == ~0ull;
+    return is_equal ? 0 : is_greater ? 1 : -1;
+}
+
+/* low + 2**64 high += x. */
+XL_INLINE void xl_add(uint64_t &low, uint64_t &high, uint64_t x) {
+    low += x;
+    high += low < x;
+}
+
 /* What warps tell each other of the carries in a part of an integer. */
 struct xl_carries {
     uint32_t generate[XL_WARPS], propagate[XL_WARPS];
@@ -69,6 +93,7 @@ XL_INLINE uint32_t xl_carry_in(xl_carries &shared, bool generates, bool propagat
 /* Constants have XL_CONSTANTS words for each modulus: m, floor(2**32 / m), a multiple of m from 2**30 on, a weight for
  * sums and one for their negatives, floor(2**40 / m), floor(2**64 / m). */
 #define XL_CONSTANTS 7
+#define XL_FRACTION_BITS 40
 
 /* Requires: x < 2**32.
  * Ensures: x modulo m. */
@@ -83,4 +108,17 @@ XL_INLINE int32_t xl_centred(uint32_t remainder, uint32_t m) {
 
 XL_INLINE int32_t xl_high_digit(int32_t residue) {
     return (residue + 128) >> 8;
+}
+
+/* x modulo the number whose constants these are. */
+XL_INLINE uint32_t xl_long_modulo(uint64_t x, const uint64_t *c) {
+    const uint64_t remainder = x - __umul64hi(x, c[6]) * c[0];
+    return (uint32_t)(remainder >= c[0] ? remainder - c[0] : remainder);
+}
+
+/* Requires: |sum| < 2**37, which a multiple of the modulus makes positive.
+ * Ensures: the sum times a weight, modulo the number whose constants these are. */
+XL_INLINE uint32_t xl_weighted(int64_t sum, const uint64_t *c, uint64_t weight) {
+    const uint32_t remainder = xl_long_modulo((uint64_t)(sum + (int64_t)(c[2] << 8)), c);
+    return xl_modulo(remainder * (uint32_t)weight, (uint32_t)c[0], (uint32_t)c[1]);
 }

@@ -2,7 +2,6 @@
  * which a library makes: signed octets of integers times those of powers of 256, and digits of residues times octets of
  * M / m. `common.cuh` stands before this text.
  */
-#define XL_FRACTION_BITS 40
 #define XL_TILE 32
 #define XL_TILE_ROWS 8
 
@@ -82,16 +81,11 @@ extern "C" __global__ void __launch_bounds__(XL_TILE *XL_TILE_ROWS)
         uint32_t found = 0;
         if (p < moduli && i < entries) {
             const uint64_t *c = constants + p * XL_CONSTANTS;
-            const uint32_t m = (uint32_t)c[0], reciprocal = (uint32_t)c[1];
             int64_t sum = sums[p * sums_plane + at / width * sums_row + at % width * sums_step];
             for (int64_t k = 0; k < terms; ++k)
                 sum += (int32_t)vectors[p * vectors_plane + k * vectors_step + at] *
                        (int32_t)factors[p * factors_plane + k * factors_step];
-            /* |sum| < 2**37, which a multiple of m makes positive */
-            const uint64_t positive = (uint64_t)(sum + (int64_t)(c[2] << 8));
-            uint64_t remainder = positive - __umul64hi(positive, c[6]) * m;
-            remainder = remainder >= m ? remainder - m : remainder;
-            const int32_t digit = xl_centred(xl_modulo((uint32_t)remainder * (uint32_t)c[weight], m, reciprocal), m);
+            const int32_t digit = xl_centred(xl_weighted(sum, c, c[weight]), (uint32_t)c[0]);
             const int32_t high = xl_high_digit(digit);
             found = (uint32_t)(digit - 256 * high) & 255 | (uint32_t)(high & 255) << 8;
         }
@@ -121,12 +115,6 @@ XL_INLINE uint64_t xl_quotient(int64_t *shared, const int8_t *digits, const uint
     for (int32_t i = 0; i < XL_WARP; ++i)
         sum += shared[i];
     return (uint64_t)(moduli - ((sum + (1ll << (XL_FRACTION_BITS - 1))) >> XL_FRACTION_BITS));
-}
-
-/* low + 2**64 high += x. */
-XL_INLINE void xl_add(uint64_t &low, uint64_t &high, uint64_t x) {
-    low += x;
-    high += low < x;
 }
 
 /* Limb j of a sum of octets, each with 2**30 added, in two words. */

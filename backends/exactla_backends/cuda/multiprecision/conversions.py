@@ -230,6 +230,12 @@ def _planes(table: Table) -> Planes:
     return Planes(table.memory.ptr, 1, table.rows, table.depth)
 
 
+def workspace_bytes(entries: int, base: ResidueBase) -> int:
+    """Memory for a conversion of so many entries: sums, and what they are made of."""
+    octets = 4 * padded(2 * len(base.moduli) + OCTETS, SIDE)
+    return 2 * min(SUM_BYTES, octets * padded(entries, SIDE))
+
+
 def _at_a_time(entries: int, octets: int) -> int:
     """Entries whose sums of so many octets are made together."""
     return max(SIDE, min(entries, SUM_BYTES // octets))

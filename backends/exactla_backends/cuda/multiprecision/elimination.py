@@ -35,11 +35,15 @@ def elimination_bytes(rows: int, columns: int, base: ResidueBase) -> int:
     """Bytes of what an elimination holds."""
     moduli, block = len(base.moduli), min(rows, MOST_COLUMNS)
     panel = RESIDUE_OCTETS * moduli * block * (padded(rows, COLUMNS) + 2 * padded(max(rows, columns), COLUMNS))
-    return 2 * moduli * (rows + columns) * padded(rows, DEPTH) + panel + MOVED_BYTES
+    lower, upper = (2 * moduli * lines * padded(rows, DEPTH) for lines in (rows, columns))
+    return lower + upper + panel + min(lower, MOVED_BYTES)
 
 
 class CudaElimination:
-    """Each method has its postcondition in `exactla.backend.StepwiseElimination`."""
+    """Each method has its postcondition in `exactla.backend.StepwiseElimination`.
+
+    The attributes are what `panel` reads and writes: residues of the sums, of L and of U in an open block.
+    """
 
     def __init__(
         self,
@@ -50,107 +54,106 @@ class CudaElimination:
         precision: int,
         base: ResidueBase,
     ) -> None:
-        self._device, self._units, self._conversions = device, matrix_units, conversions
+        self.device, self._units, self._conversions = device, matrix_units, conversions
+        self.tables = conversions.tables
         self._kernels = WideKernels(device)
-        self._precision, self._base = precision, base
-        self._size, self._columns = matrix.shape[:2]
-        self._moduli, self._count = len(base.moduli), base.product.bit_length() // 64 + 1
-        self._matrix = limbs.new(device, matrix.shape)
-        device.copy(limbs.contiguous(matrix).data, self._matrix.data, OCTETS * prod(matrix.shape))
-        self._depth = padded(self._size, DEPTH)
-        self._lower = _Digits(device, self._moduli, self._size, self._depth)
-        self._upper = _Digits(device, self._moduli, self._columns, self._depth)
-        block, most = min(self._size, MOST_COLUMNS), max(self._size, self._columns)
-        self._panel_lower = _Residues(device, self._moduli, block, padded(self._size, COLUMNS))
-        self._panel_upper = _Residues(device, self._moduli, block, padded(self._columns, COLUMNS))
-        self._sums = _Residues(device, self._moduli, block, padded(most, COLUMNS))
-        self._marks = device.allocate(self._size)
+        self.precision, self.base = precision, base
+        self.size, self.columns = matrix.shape[:2]
+        self._moduli, self.count = len(base.moduli), base.product.bit_length() // 64 + 1
+        self.matrix = limbs.new(device, matrix.shape)
+        device.copy(limbs.contiguous(matrix).data, self.matrix.data, OCTETS * prod(matrix.shape))
+        self._depth = padded(self.size, DEPTH)
+        self._lower = _Digits(device, self._moduli, self.size, self._depth)
+        self._upper = _Digits(device, self._moduli, self.columns, self._depth)
+        block, most = min(self.size, MOST_COLUMNS), max(self.size, self.columns)
+        self.panel_lower = Residues(device, self._moduli, block, padded(self.size, COLUMNS))
+        self.panel_upper = Residues(device, self._moduli, block, padded(self.columns, COLUMNS))
+        self.sums = Residues(device, self._moduli, block, padded(most, COLUMNS))
+        self._marks = device.allocate(self.size)
         self._start = self._stop = 0
         self._pivots: list[int] = []
         self._order: Sequence[int] = ()
 
     def open_columns(self, start: int, stop: int) -> None:
         self._start, self._stop, self._pivots = start, stop, []
-        self._device.clear(self._marks)
-        self._multiply(self._upper.rows(start, stop), self._lower.rows(start, self._size))
+        self.device.clear(self._marks)
+        self._multiply(self._upper.rows(start, stop), self._lower.rows(start, self.size))
 
     def column(self, j: int) -> Any:
-        k, rows = j - self._start, self._size - self._start
+        k, rows = j - self._start, self.size - self._start
         sums = ResidueSums(
-            *(self._sums.at(k), self._sums.plane, rows, 0, 1),
-            *(self._panel_lower.at(0), self._panel_lower.plane, self._panel_lower.row),
-            *(self._panel_upper.at(0, j), self._panel_upper.plane, self._panel_upper.row, k),
+            *(self.sums.at(k), self.sums.plane, rows, 0, 1),
+            *(self.panel_lower.at(0), self.panel_lower.plane, self.panel_lower.row),
+            *(self.panel_upper.at(0, j), self.panel_upper.plane, self.panel_upper.row, k),
         )
-        return self._finished(sums, self._matrix[self._start :, j], self._marks.ptr)
+        return self._finished(sums, self.matrix[self._start :, j], self._marks.ptr)
 
     def put_column(self, j: int, row: int, column: Any) -> None:
         self._pivots.append(row)
         (self._marks + row).memset_async(1, 1)
-        self._put(column, self._panel_lower, self._panel_lower.at(j - self._start))
+        self._put(column, self.panel_lower, self.panel_lower.at(j - self._start))
 
     def rest_of_row(self, j: int) -> Any:
         row, k, width = self._pivots[-1], j - self._start, self._stop - 1 - j
         sums = ResidueSums(
-            *(self._sums.at(k + 1, row), self._sums.plane, width, 0, self._sums.row),
-            *(self._panel_upper.at(0, j + 1), self._panel_upper.plane, self._panel_upper.row),
-            *(self._panel_lower.at(0, row), self._panel_lower.plane, self._panel_lower.row, k),
+            *(self.sums.at(k + 1, row), self.sums.plane, width, 0, self.sums.row),
+            *(self.panel_upper.at(0, j + 1), self.panel_upper.plane, self.panel_upper.row),
+            *(self.panel_lower.at(0, row), self.panel_lower.plane, self.panel_lower.row, k),
         )
-        return self._finished(sums, self._matrix[self._start + row, j + 1 : self._stop])
+        return self._finished(sums, self.matrix[self._start + row, j + 1 : self._stop])
 
     def put_row(self, i: int, first: int, row: Any) -> None:
-        self._put(row, self._panel_upper, self._panel_upper.at(i - self._start, first))
+        self._put(row, self.panel_upper, self.panel_upper.at(i - self._start, first))
 
     def exchange(self, start: int, order: Sequence[int]) -> None:
         self._order = order
         moved = np.flatnonzero(np.asarray(order, np.int64) != np.arange(len(order)))
         if len(moved):
-            source, target = (limbs.places(self._device, start + x) for x in (np.asarray(order)[moved], moved))
-            self._move(self._lower.memory.ptr, 2 * self._moduli, self._size, self._depth, source, target, len(moved))
-            words = self._columns * self._matrix.shape[-1]
-            self._move(self._matrix.data.ptr, 1, self._size, OCTETS * words, source, target, len(moved))
-        places = limbs.places(self._device, order)
-        self._join(self._panel_lower, places, self._stop - start, len(order), self._lower, start)
+            source, target = (limbs.places(self.device, start + x) for x in (np.asarray(order)[moved], moved))
+            self._move(self._lower.memory.ptr, 2 * self._moduli, self.size, self._depth, source, target, len(moved))
+            words = self.columns * self.matrix.shape[-1]
+            self._move(self.matrix.data.ptr, 1, self.size, OCTETS * words, source, target, len(moved))
+        places = limbs.places(self.device, order)
+        self._join(self.panel_lower, places, self._stop - start, len(order), self._lower, start)
 
     def open_rows(self, start: int, stop: int) -> None:
         self._start, self._stop = start, stop
-        self._multiply(self._lower.rows(start, stop), self._upper.rows(stop, self._columns))
+        self._multiply(self._lower.rows(start, stop), self._upper.rows(stop, self.columns))
 
     def row(self, i: int) -> Any:
-        k, width = i - self._start, self._columns - self._stop
+        k, width = i - self._start, self.columns - self._stop
         sums = ResidueSums(
-            *(self._sums.at(k), self._sums.plane, width, 0, 1),
-            *(self._panel_upper.at(0, self._stop), self._panel_upper.plane, self._panel_upper.row),
-            *(self._panel_lower.at(0, self._order[k]), self._panel_lower.plane, self._panel_lower.row, k),
+            *(self.sums.at(k), self.sums.plane, width, 0, 1),
+            *(self.panel_upper.at(0, self._stop), self.panel_upper.plane, self.panel_upper.row),
+            *(self.panel_lower.at(0, self._order[k]), self.panel_lower.plane, self.panel_lower.row, k),
         )
-        return self._finished(sums, self._matrix[i, self._stop :])
+        return self._finished(sums, self.matrix[i, self._stop :])
 
     def close(self) -> None:
-        self._join(self._panel_upper, 0, self._stop, self._columns, self._upper, 0)
+        self._join(self.panel_upper, 0, self._stop, self.columns, self._upper, 0)
 
     def _multiply(self, left: Planes, right: Planes) -> None:
         """Sums of the open block over all k before it."""
         if self._start == 0:
-            self._device.clear(self._sums.memory)
+            self.device.clear(self.sums.memory)
         elif left.rows and right.rows:
             depth = padded(self._start, DEPTH)
             row = padded(right.rows, COLUMNS)
-            self._sums = self._sums.shaped(left.rows, row)
-            target = self._sums.at(0), row
-            self._units.digits_at(left._replace(depth=depth), right._replace(depth=depth), self._base, target)
+            self.sums = self.sums.shaped(left.rows, row)
+            target = self.sums.at(0), row
+            self._units.digits_at(left._replace(depth=depth), right._replace(depth=depth), self.base, target)
 
     def _finished(self, sums: ResidueSums, minuend: Any, marks: int = 0) -> Any:
         """2**F minuend - the sums."""
-        found = limbs.new(self._device, (minuend.shape[0], self._count))
-        difference = Difference(limbs.long_integers(self._device, minuend), self._precision, marks)
-        self._conversions.integers(sums, self._base, found, difference)
+        found = limbs.new(self.device, (minuend.shape[0], self.count))
+        difference = Difference(limbs.long_integers(self.device, minuend), self.precision, marks)
+        self._conversions.integers(sums, self.base, found, difference)
         return found
 
-    def _put(self, buffer: Any, panel: "_Residues", to: int) -> None:
-        self._conversions.residues(limbs.long_integers(self._device, buffer), self._base, to, panel.plane)
+    def _put(self, buffer: Any, panel: "Residues", to: int) -> None:
+        self._conversions.residues(limbs.long_integers(self.device, buffer), self.base, to, panel.plane)
 
-    def _join(
-        self, panel: "_Residues", order: Memory | int, begin: int, end: int, digits: "_Digits", row0: int
-    ) -> None:
+    def _join(self, panel: "Residues", order: Memory | int, begin: int, end: int, digits: "_Digits", row0: int) -> None:
         """Entries [begin, end) of the block's columns or rows to the digits of rows that begin at row0."""
         arguments = (
             *(panel.memory, panel.plane, panel.row, order, begin, end, self._stop - self._start),
@@ -162,7 +165,7 @@ class CudaElimination:
     def _move(self, address: int, planes: int, rows: int, row: int, source: Memory, target: Memory, count: int) -> None:
         """Rows `source` of planes of octets become rows `target`."""
         together = max(1, min(planes, GRID_LIMIT, MOVED_BYTES // (row * count)))
-        kept, words = self._device.allocate(together * row * count), row // OCTETS
+        kept, words = self.device.allocate(together * row * count), row // OCTETS
         grid = (-(-words // THREADS), count)
         for first in range(0, planes, together):
             some = min(together, planes - first)
@@ -187,17 +190,17 @@ class _Digits:
         return Planes(address, 2 * self._moduli, stop - start, self.depth, self.depth, self.plane)
 
 
-class _Residues:
+class Residues:
     """Residues int16 [P, lines, row]."""
 
     def __init__(self, device: CudaDevice, moduli: int, lines: int, row: int, memory: Memory | None = None) -> None:
-        self._device, self._moduli = device, moduli
+        self.device, self._moduli = device, moduli
         self.plane, self.row = lines * row, row
         self.memory = memory or device.allocate(RESIDUE_OCTETS * moduli * self.plane)
 
-    def shaped(self, lines: int, row: int) -> "_Residues":
+    def shaped(self, lines: int, row: int) -> "Residues":
         """The same memory for fewer or shorter lines."""
-        return _Residues(self._device, self._moduli, lines, row, self.memory)
+        return Residues(self.device, self._moduli, lines, row, self.memory)
 
     def at(self, line: int, place: int = 0) -> int:
         """The address of an entry of the first modulus."""

@@ -85,24 +85,6 @@ extern "C" __global__ void __launch_bounds__(XL_THREADS)
     }
 }
 
-/* The sign of |x| - |y|. */
-XL_INLINE int32_t xl_compare_magnitudes(const uint64_t *x, const uint64_t *y, int64_t count) {
-    const uint64_t sx = xl_limb(x, count, count), sy = xl_limb(y, count, count);
-    int64_t j = count - 1;
-    while (j >= 0 && (x[j] ^ sx) == (y[j] ^ sy))
-        --j;
-    if (j < 0)
-        return (int32_t)(sx & 1) - (int32_t)(sy & 1);
-    const bool is_greater = (x[j] ^ sx) > (y[j] ^ sy);
-    /* a magnitude is the complement of a negative number, or one more */
-    const uint64_t *low = is_greater ? y : x, *high = is_greater ? x : y;
-    const uint64_t sl = is_greater ? sy : sx, sh = is_greater ? sx : sy;
-    bool is_equal = sl != sh && sl != 0 && (high[j] ^ sh) - (low[j] ^ sl) == 1;
-    for (--j; is_equal && j >= 0; --j)
-        is_equal = (high[j] ^ sh) == 0 && (low[j] ^ sl) == ~0ull;
-    return is_equal ? 0 : is_greater ? 1 : -1;
-}
-
 /* The first of places a and b in an order, -1 for none, where the magnitude is the larger one. */
 XL_INLINE int32_t xl_larger(const uint64_t *limbs, int64_t stride, int64_t count, const int64_t *order, int32_t a,
                             int32_t b) {

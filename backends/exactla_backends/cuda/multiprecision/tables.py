@@ -85,6 +85,10 @@ def constants(base: ResidueBase) -> NDArray[np.uint64]:
     return found
 
 
+def _whole(base: ResidueBase, limbs: int) -> NDArray[np.uint64]:
+    return np.stack([words(value, limbs) for value in (*base.cofactors, -base.product)])
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of octets for products, on a device."""
@@ -152,6 +156,10 @@ class Tables:
         )
         self._kernels.grid("tables", "cofactors", (-(-moduli // WARP),), WARP, arguments)
         return table
+
+    def whole(self, base: ResidueBase, limbs: int) -> Memory:
+        """M / m for each modulus, and -M: uint64 [P + 1, limbs]."""
+        return self._find(("whole", base, limbs), lambda: self._device.upload(_whole(base, limbs)))
 
     def _zeros(self, rows: int, depth: int) -> Table:
         memory = self._device.allocate(rows * depth)

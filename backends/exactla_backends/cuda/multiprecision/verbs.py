@@ -16,9 +16,10 @@ from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.cuda.matrix.task import Planes
 from exactla_backends.cuda.multiprecision import limbs
-from exactla_backends.cuda.multiprecision.conversions import SUM_BYTES, Conversions, ResidueSums
+from exactla_backends.cuda.multiprecision.conversions import Conversions, ResidueSums, workspace_bytes
 from exactla_backends.cuda.multiprecision.elimination import RESIDUE_OCTETS, CudaElimination, elimination_bytes
 from exactla_backends.cuda.multiprecision.limbs import THREADS, WideKernels
+from exactla_backends.cuda.multiprecision.panel import FEW_LIMBS, PanelElimination
 from exactla_backends.device.device import HostArray
 from exactla_backends.device.planes import COLUMNS, DEPTH, padded
 
@@ -113,7 +114,8 @@ class CudaMultiprecision:
     def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
         planes, results = 2 * len(base.moduli), rows * padded(columns, COLUMNS)
         sums = 4 * planes * results  # of one digit with another, where a library makes them
-        return planes * (rows + columns) * padded(depth, DEPTH) + planes * results + sums + 2 * SUM_BYTES
+        converted = workspace_bytes(max(rows * depth, columns * depth, results), base)
+        return planes * (rows + columns) * padded(depth, DEPTH) + planes * results + sums + converted
 
     def product(self, left: Any, right: Any, count: int, base: ResidueBase, engine: Engine) -> Any:
         rows, columns, depth = left.shape[0], right.shape[0], left.shape[1]
@@ -174,8 +176,9 @@ class CudaMultiprecision:
         return self.upload(unknowns(self.download(lower), divisors, precision, self.download(sums)))
 
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
-        return elimination_bytes(rows, columns, base) + 2 * SUM_BYTES
+        return elimination_bytes(rows, columns, base) + workspace_bytes(max(rows, columns), base)
 
     def elimination(self, matrix: Any, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
         steps = CudaElimination(self._device, self._matrix, self._conversions, matrix, precision, base)
-        return Stepwise(self, steps, precision)
+        kind = PanelElimination if steps.count <= FEW_LIMBS else Stepwise
+        return kind(self, steps, precision)

@@ -39,11 +39,13 @@ def installed(capability: tuple[int, int], cache: Path | None = None) -> Iterato
         try:
             driver = importlib.import_module("exactla_backends.cuda.driver")
             elements = importlib.import_module("exactla_backends.cuda.elements")
+            panel = importlib.import_module("exactla_backends.cuda.multiprecision.panel")
             lifting = importlib.import_module("exactla_backends.cuda.systems.lifting")
             backend = importlib.import_module("exactla_backends.cuda.backend").CudaBackend
             with (
                 mock.patch.object(driver, "_encode_tiled", return_value=modules.encode_tiled),
                 mock.patch.object(elements, "SETTLING_BLOCKS", 3),  # which step over what many would take at once
+                mock.patch.object(panel, "THREADS", 64),  # for 256 a host takes several times as long
                 mock.patch.object(lifting, "LEAST_SIZE", 1),  # which is not worth it on a device
                 mock.patch.object(backend, "least_lifting", 16),  # nor is this
             ):

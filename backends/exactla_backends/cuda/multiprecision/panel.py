@@ -1,0 +1,159 @@
+"""Whole blocks of factors for integers of few limbs: `panel.cu` has all about an entry in one kernel.
+
+A column takes two launches and the rows of a block one. The device chooses pivots; the host waits once for each block.
+"""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from exactla.backend import Multiprecision, Pivots
+from exactla.core.limbs import OCTETS, from_limbs
+from exactla.core.stepwise import Stepwise
+from exactla_backends.cuda import driver
+from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.multiprecision import limbs
+from exactla_backends.cuda.multiprecision.elimination import CudaElimination, Residues
+from exactla_backends.cuda.multiprecision.limbs import FOLDER
+from exactla_backends.cuda.systems.kernels import Kernels
+from exactla_backends.device.device import Memory
+
+FEW_LIMBS = 16
+"""Of sums: entry by entry, threads take longer than products with tables for more."""
+
+SHARED_BYTES = 32 << 10
+"""Of a block of threads."""
+
+THREADS = 256
+"""Of a block."""
+
+LARGEST_BYTES = 16
+"""Of a row and its place, of which threads have one each."""
+
+
+class PanelElimination(Stepwise):
+    """See `exactla.backend.Elimination`; known blocks are put as columns and rows."""
+
+    def __init__(self, verbs: Multiprecision, steps: CudaElimination, precision: int) -> None:
+        super().__init__(verbs, steps, precision)
+        self._panel = _Panel(steps)
+
+    def columns(self, start: int, stop: int, lower: Any, upper: Any) -> Pivots:
+        return self._panel.columns(start, stop, lower, upper)
+
+    def rows(self, start: int, stop: int, upper: Any) -> None:
+        self._panel.rows(start, stop, upper)
+
+
+class _Panel:
+    """Launches of the kernels, and the memory that they tell each other by."""
+
+    def __init__(self, steps: CudaElimination) -> None:
+        self._steps, self._device = steps, steps.device
+        self._processors = driver.processors(steps.device.number)
+        macros = {"PANEL_THREADS": THREADS, "PIVOT_LIMBS": FEW_LIMBS}
+        self._kernels = Kernels(steps.device, "panel", macros, FOLDER)
+        moduli = len(steps.base.moduli)
+        self._entry_bytes = OCTETS * (2 * steps.count + 1 + (moduli + 2) // 2)
+        self._tables = steps.tables.constants(steps.base), steps.tables.whole(steps.base, steps.count)
+
+    def columns(self, start: int, stop: int, lower: Any, upper: Any) -> Pivots:
+        """As of `PanelElimination`: one host synchronisation."""
+        steps, rows, block = self._steps, self._steps.size - start, stop - start
+        steps.open_columns(start, stop)
+        width, blocks = self._shares(rows)
+        self._told = _Told(self._device, rows, block, steps.count, upper.shape[-1], blocks)
+        panel = self._upload(start, stop, lower, upper)
+        shared = max(self._entry_bytes * max(width, block - 1), LARGEST_BYTES * THREADS)
+        sums, divide = (
+            self._kernels.prepared(f"xl_wide_panel_{name}", (count,), THREADS, (panel, 0, width), shared)
+            for name, count in (("sums", blocks), ("divide", blocks + 1))
+        )
+        stream = self._device.stream
+        for k in range(block):
+            for launch in (sums, divide):
+                launch.arguments[1].value = k
+                launch.run(stream)
+        return self._told.pivots()
+
+    def rows(self, start: int, stop: int, upper: Any) -> None:
+        """As of `PanelElimination`."""
+        steps, columns = self._steps, self._steps.columns - stop
+        if columns == 0:
+            return
+        steps.open_rows(start, stop)
+        width, blocks = self._shares(columns)
+        panel = self._upload(start, stop, upper, upper)
+        shared = self._entry_bytes * width
+        launch = self._kernels.prepared("xl_wide_panel_rows", (blocks,), THREADS, (panel, width), shared)
+        launch.run(self._device.stream)
+
+    def _shares(self, entries: int) -> tuple[int, int]:
+        """How many of the entries each block of threads has, and how many blocks there are."""
+        width = min(-(-entries // self._processors), SHARED_BYTES // self._entry_bytes)
+        return width, -(-entries // width)
+
+    def _upload(self, start: int, stop: int, lower: Any, upper: Any) -> Memory:
+        """The words of `xl_panel`."""
+        steps = self._steps
+        constants, table = self._tables
+        matrix = limbs.long_integers(self._device, steps.matrix[start:])
+        words = (
+            *(constants.ptr, table.ptr, len(steps.base.moduli), steps.count, steps.precision),
+            *(start, stop, steps.size - start, steps.columns),
+            *_residues(steps.sums),
+            *_residues(steps.panel_lower),
+            *_residues(steps.panel_upper),
+            *(matrix.address, matrix.row_stride, matrix.entry_stride, matrix.limbs),
+            *_limbs(self._device, lower),
+            *_limbs(self._device, upper),
+            *self._told.addresses(),
+        )
+        return limbs.places(self._device, words)
+
+
+def _residues(residues: Residues) -> tuple[int, int, int]:
+    return residues.at(0), residues.plane, residues.row
+
+
+def _limbs(device: CudaDevice, buffer: Any) -> tuple[int, int, int, int]:
+    x = limbs.long_integers(device, buffer)
+    return x.address, x.row_stride, x.entry_stride, x.limbs
+
+
+class _Told:
+    """What kernels tell each other and the host of a block: the words of `xl_panel` from `order` on."""
+
+    def __init__(self, device: CudaDevice, rows: int, block: int, count: int, upper: int, blocks: int) -> None:
+        self._device, self._rows, self._block = device, rows, block
+        self._shapes = {
+            "order": (rows,),
+            "places": (rows,),
+            "state": (2,),
+            "pivots": (block, upper),
+            "value": (1, count),
+            "best": (blocks, 2),
+            "found": (rows, count),
+        }
+        order = np.arange(rows, dtype=np.int64)
+        self._memory = device.allocate(OCTETS * sum(map(prod, self._shapes.values())))
+        begin = np.concatenate([order, order, [0, 0]])
+        device.copy(device.upload(begin), self._memory, begin.nbytes)
+
+    def addresses(self) -> tuple[int, ...]:
+        """Where they lie."""
+        sizes = [OCTETS * prod(shape) for shape in self._shapes.values()]
+        return tuple(self._memory.ptr + sum(sizes[:i]) for i in range(len(sizes)))
+
+    def pivots(self) -> Pivots:
+        """What was found: one host synchronisation."""
+        shapes = dict(list(self._shapes.items())[:5])
+        sizes = [prod(shape) for shape in shapes.values()]
+        words = self._device.download(self._memory, np.dtype(np.uint64), (sum(sizes),))
+        parts = np.split(words, np.cumsum(sizes)[:-1])
+        order, _, state, pivots, value = (x.reshape(s) for x, s in zip(parts, shapes.values(), strict=True))
+        exchanges, lost = (int(x) for x in state)
+        done = lost - 1 if lost else self._block
+        values: list[int] = from_limbs(pivots[:done]).tolist()
+        return Pivots(order.view(np.int64), exchanges, values, int(from_limbs(value)[0]) if lost else None)
