@@ -31,15 +31,16 @@ class _LuJob(MPJob):
             factored = perf_counter()
             solution = factors.solve(self._problem.b)
             solved = perf_counter()
-        parts = getattr(factors.info, "parts", None) or {"factor": factored - start}
-        self._details |= {"parts": {**parts, "solve": solved - factored}, "info": str(factors.info)}
+        parts = dict(factors.info.seconds or {})
+        parts |= {"other": factored - start - sum(parts.values()), "substitution": solved - factored}
+        self._details |= {"parts": parts, "info": str(factors.info)}
         return solution
 
     def mp(self, result: Any) -> Any:
         return result
 
     def details(self) -> Mapping[str, object]:
-        """Of the last call: seconds of the solution and of the factorisation, or its parts, and its plan."""
+        """Of the last call: seconds of the parts of the factorisation and of the substitution, and the plan."""
         return self._details
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.record import Row
+from exactla.results import counted
 
 _BEGIN, _END = "<!-- table: begin -->", "<!-- table: end -->"
 
@@ -46,7 +47,7 @@ def _missed(row: Row) -> str:
 def _moduli(row: Row) -> str:
     details = row.get("details", {})
     if "moduli" in details:
-        return f"{details['bits']} bits, {details['moduli']} moduli"
+        return f"{details['bits']} bits, {counted(details['moduli'], 'modulus', 'moduli')}"
     return f"{details['bits_a']} x {details['bits_b']} bits" if "bits_a" in details else ""
 
 
@@ -121,7 +122,9 @@ def multiple(rows: Sequence[Row]) -> Iterator[str]:
     yield from table(columns, [row for row in rows if "seconds_median" in row])
     for row in rows:
         if "parts" in row.get("details", {}):
-            parts = ", ".join(f"{part} {seconds(time)}" for part, time in row["details"]["parts"].items())
+            spent = row["details"]["parts"]
+            whole = sum(spent.values())
+            parts = ", ".join(f"{part} {seconds(time)} ({100 * time / whole:.0f} %)" for part, time in spent.items())
             yield f"  {row['contestant']}: {parts}"
         if row["reason"]:
             yield f"  {row['contestant']}: {row['reason']}"
@@ -178,7 +181,7 @@ def profile(row: Row) -> Iterator[str]:
     """One problem: time by verb, and by function where that was asked for."""
     details = row["details"]
     yield f"{row['n']} x {row['n']} x {row['n']}, {row['dtype']}, {row['data']} data"
-    yield f"engine {details['engine']}, {_moduli(row)}, {details['passes']} block{'s' * (details['passes'] != 1)}"
+    yield f"engine {details['engine']}, {_moduli(row)}, {counted(details['passes'], 'block')}"
     yield from table(_VERBS, row["verbs"])
     if row["functions"]:
         yield "by function, on one thread:"

@@ -15,6 +15,13 @@ def integer(value: Any, what: str) -> int:
         raise TypeError(f"{what} is an integer, got a {type(value).__name__}") from None
 
 
+def flag(value: Any, what: str) -> bool:
+    """True or False, or the error that names the argument."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{what} is True or False, got a {type(value).__name__}")
+    return bool(value)
+
+
 def integers(values: NDArray[Any], what: str) -> NDArray[np.object_]:
     """An object array of integers of any types as Python's, or the error that names what an entry should be."""
     found = np.empty(values.size, object)

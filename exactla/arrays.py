@@ -15,7 +15,7 @@ from exactla.formats import FLOAT32, FLOAT64, FLOAT_FORMATS, INTEGER_FORMATS, Fl
 from exactla.libraries.base import HostArray, Library, Part, Source, refuse
 from exactla.libraries.bits import last_name
 
-__all__ = ["HostArray", "Library", "Part", "Source", "agree", "dtype_format", "read"]
+__all__ = ["HostArray", "Library", "Part", "Source", "agree", "agree_where_arrays", "dtype_format", "is_array", "read"]
 
 # the package that defines a type, and the file in exactla.libraries that reads its instances
 _READERS = {
@@ -114,6 +114,17 @@ def agree(*sources: Source) -> None:
                 f"{first.name} is on device {first.device} and {other.name} is on device {other.device}; "
                 "move one of them"
             )
+
+
+def agree_where_arrays(**operands: Any) -> None:
+    """As `agree`, for those of the arguments that are arrays of a library, and not of objects."""
+    sources = [read(x, name) for name, x in operands.items() if is_array(x) and not _holds_objects(x)]
+    if sources:
+        agree(*sources)
+
+
+def _holds_objects(array: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype.hasobject
 
 
 def dtype_format(dtype: Any, source: Source) -> tuple[FloatFormat, bool]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Backend",
     "Buffer",
+    "Direct",
     "Elimination",
     "Engine",
     "Expansion",
@@ -41,6 +42,7 @@ __all__ = [
     "Pairs",
     "Pivots",
     "Scanned",
+    "Settling",
     "SpecialPieces",
     "StepwiseElimination",
     "Tile",
@@ -111,13 +113,60 @@ class Numbers(Protocol):
         """The numbers, as Python's."""
 
 
+class Direct(Protocol):
+    """A whole product whose calls would take longer than its work."""
+
+    def __call__(
+        self,
+        left: "Source",
+        right: "Source",
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
+    ) -> Sequence[Buffer] | None:
+        """Encodings of left @ right, or left @ right.T, for each rounding; None for the general path.
+
+        Without `checks` nobody asks for the second look at the operands, which `total` is for.
+        """
+
+
+class Settling(Protocol):
+    """Sums that leading bits decide where they can, and exact ones elsewhere; see core.settling."""
+
+    settled_bits: int  # of the longest sums that can be made exactly
+
+    def round_settled(
+        self,
+        planes: Buffer,
+        base: ResidueBase,
+        exponents: tuple[Operand, Operand, Pairs, int],
+        exact: tuple[Operand, Operand],
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+    ) -> tuple[tuple[Buffer, ...], Buffer]:
+        """Encodings of the sums of products of `exact`, and a count of results that were left.
+
+        The planes and exponents are of the operands' leading bits, which decide most results; what they do not decide
+        is summed exactly, unless it is too much. Operands are of float formats.
+        """
+
+
 class Backend(Protocol):
     """A device, as the algorithms see it."""
 
     name: str
     engines: tuple[Engine, ...]  # the preferred one first
     leading_bits: int  # bits of a row that the plan for wide operands keeps, see core.truncation
-    settled_bits: int  # bits of the sums that `round_settled` can make, 0 where there is none; see core.settling
+
+    @property
+    def direct(self) -> Direct | None:
+        """A shortcut for small products, where there is one."""
+
+    @property
+    def settling(self) -> Settling | None:
+        """How results that leading bits leave in doubt are decided on the device; without it they have all bits."""
 
     @property
     def halving(self) -> "Halving":
@@ -178,21 +227,6 @@ class Backend(Protocol):
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         """Whether the longest product of residues at the bound, of equal and of opposite signs, comes out right."""
 
-    def direct(
-        self,
-        left: "Source",
-        right: "Source",
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Buffer] | None:
-        """Encodings of a whole product whose calls would take longer than its work; None for the general path.
-
-        Without `checks` nobody asks for the second look at the operands, which `total` is for.
-        """
-
     # ---- verbs -----------------------------------------------------------------------------------------------------
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
         """Find each side's exponents and bits, non-finite entries counting as 0: one host synchronisation in all."""
@@ -220,6 +254,12 @@ class Backend(Protocol):
 
     def minors(self, matrix: "np.ndarray[Any, Any]", primes: Sequence[int]) -> list[Minor]:
         """A largest minor of an integer matrix of the host modulo each of some primes below 2**22."""
+
+    def minor_limits(self, shape: tuple[int, int]) -> tuple[int, ...]:
+        """Upper limits of primes whose minors show the rank of a matrix of that shape, the preferred one first.
+
+        As many primes are taken as for a lifting; at the last limit, which is 2**22, one by one.
+        """
 
     def cramer(
         self, matrix: "np.ndarray[Any, Any]", right_side: "np.ndarray[Any, Any]", primes: Sequence[int]
@@ -270,21 +310,6 @@ class Backend(Protocol):
         roundings: Sequence[Rounding],
     ) -> tuple[tuple[Buffer, ...], Sequence[tuple[int, int, int]]]:
         """As `round`; and where s - 2**slack and s + 2**slack differ in sign or encodings: one host synchronisation."""
-
-    def round_settled(
-        self,
-        planes: Buffer,
-        base: ResidueBase,
-        exponents: tuple[Operand, Operand, Pairs, int],
-        exact: tuple[Operand, Operand],
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-    ) -> tuple[tuple[Buffer, ...], Buffer]:
-        """Encodings of the sums of products of `exact`, and a count of results that were left.
-
-        The planes and exponents are of the operands' leading bits, which decide most results; what they do not decide
-        is summed exactly, unless it is too much. Operands are of float formats.
-        """
 
     def interval_pieces(self, first: Operand, second: Operand, *, endpoints: bool) -> IntervalPieces:
         """Pieces of the intervals [first, second], or first -+ second where not `endpoints`; first's exponents."""

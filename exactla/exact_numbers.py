@@ -27,6 +27,8 @@ class ExactArray:
     rows: RationalRows
     shape: tuple[int, ...]
     like: Source
+    listed: bool = False
+    """Whether it was lists or objects, which go with arrays of any library."""
 
 
 def read_exact(array: Any, name: str, dimensions: tuple[int, ...] = (2,)) -> ExactArray:
@@ -47,7 +49,7 @@ def read_exact(array: Any, name: str, dimensions: tuple[int, ...] = (2,)) -> Exa
         return _from_objects(_as_objects(array, name), name, dimensions)
     source = read(array, name)
     if source.complex:
-        raise TypeError(f"{name} holds complex entries; exact solving takes real numbers")
+        raise TypeError(f"{name} holds complex entries; exact numbers are real")
     shape = _checked(source.shape, name, dimensions)
     encodings = source.library.host_encodings(source).reshape(shape)
     if isinstance(source.format, FloatFormat):
@@ -85,14 +87,14 @@ def _from_objects(array: Integers, name: str, dimensions: tuple[int, ...]) -> Ex
     like = read(np.zeros(0), name)
     entries = array.reshape(shape)
     if all(type(x) is int for x in entries.flat):
-        return ExactArray(RationalRows(compact(entries.copy()), None), given, like)
+        return ExactArray(RationalRows(compact(entries.copy()), None), given, like, listed=True)
     ratios = [[_ratio(x, name, given, (i, j)) for j, x in enumerate(row)] for i, row in enumerate(entries)]
     divisors = [common_denominator(row) for row in ratios]
     integers = np.empty(shape, object)
     for i, (row, divisor) in enumerate(zip(ratios, divisors, strict=True)):
         integers[i] = [int(x * divisor) for x in row]
     scales = None if all(d == 1 for d in divisors) else [gmpy2.mpq(1, d) for d in divisors]
-    return ExactArray(RationalRows(compact(integers), scales), given, like)
+    return ExactArray(RationalRows(compact(integers), scales), given, like, listed=True)
 
 
 def _ratio(entry: Any, name: str, shape: tuple[int, ...], index: tuple[int, int]) -> Any:
@@ -114,7 +116,7 @@ def _ratio(entry: Any, name: str, shape: tuple[int, ...], index: tuple[int, int]
     elif hasattr(entry, "numerator") and hasattr(entry, "denominator"):
         return gmpy2.mpq(int(entry.numerator), int(entry.denominator))
     where = ", ".join(map(str, place))
-    raise TypeError(f"{name}[{where}] is a {type_name(entry)}; exact solving takes integers, rationals and floats")
+    raise TypeError(f"{name}[{where}] is a {type_name(entry)}; exact numbers are integers, rationals and floats")
 
 
 def _from_floats(encodings: Integers, format: FloatFormat, name: str, shape: tuple[int, ...]) -> RationalRows:

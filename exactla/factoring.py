@@ -180,6 +180,7 @@ class LU:
             lossless=True,
             host_syncs=self._factors.host_syncs,
             workspace_bytes=self._factors.memory_bytes,
+            seconds=self._factors.seconds or None,
         )
 
     @property
@@ -233,11 +234,11 @@ class LU:
         steps = integer(refine, "refine")
         if steps < 0:
             raise ValueError(f"refine is a number of steps, got {steps}")
-        right = read_right_side(b, self._matrix)
+        right, unit = read_right_side(b, self._matrix).in_units()
         x = self._substituted(right)
         for _ in range(steps):
             x = x + self._substituted(self._residual(right, x))
-        return x.reshape(right.given)
+        return x.reshape(right.given).scaled(unit)
 
     def _substituted(self, right: Numbers) -> MPArray:
         """S of a right-hand side, a matrix."""

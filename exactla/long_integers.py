@@ -39,6 +39,13 @@ class Elimination(Protocol):
         s_ij = 2**F A_ij - sum over k < min(i, j) of L_ik U_kj.
     """
 
+    seconds: dict[str, float]
+    """What has been taken so far, by part, where that is known.
+
+    "update": sums of products. "conversion": from entries to residues. "reconstruction": from residues to sums, with
+    products inside a block. "panel": all else from sums to entries: pivots, divisions, rounding, and waiting for them.
+    """
+
     def columns(self, start: int, stop: int, lower: Buffer, upper: Buffer) -> Pivots:
         """L in columns start..stop-1 and U in the same columns, in memory of the caller.
 

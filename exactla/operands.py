@@ -36,7 +36,7 @@ class Scanned(NamedTuple):
     operands: tuple[Operand, ...]
     bits: int
     finite: bool
-    typical_bits: int = 0  # the mean over rows of what `bits` is the largest of, where `settled_bits` is not 0
+    typical_bits: int = 0  # the mean over rows of what `bits` is the largest of, for a backend's `settling`
 
 
 @dataclass(frozen=True)

@@ -304,7 +304,8 @@ def product(
     with backend.scope(a):
         prepared = a.prepared is not None or b.prepared is not None
         # a shortcut takes no settings and gives no account
-        if not (return_info or prepared or options.engine or options.workspace or options.progress):
+        settings = options.engine or options.workspace or options.progress
+        if backend.direct and not (return_info or prepared or settings):
             encodings = backend.direct(a, b, transposed, format, roundings, checks=options.checks)
             if encodings is not None:
                 return [backend.restore([x], format, layout.shape, a) for x in encodings], None

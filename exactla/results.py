@@ -1,5 +1,6 @@
 """What the public calls return, and the choices that they take by name."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -48,6 +49,8 @@ class Info:
         Estimated peak of the memory used beside operands and results.
     hull : array of bool, optional
         For interval products: entries that are proven to be the exact interval hull, rounded outward.
+    seconds : mapping, optional
+        What parts of the work took, where they were counted.
     """
 
     backend: str
@@ -60,11 +63,17 @@ class Info:
     host_syncs: int
     workspace_bytes: int
     hull: Any = None
+    seconds: Mapping[str, float] | None = None
 
     def __str__(self) -> str:
         text = (
-            f"{self.backend}/{self.engine}: {self.bits} bits in {self.moduli} moduli ({self.capacity} bits), "
-            f"{self.passes} block{'s' * (self.passes != 1)}, {self.host_syncs} host syncs, "
+            f"{self.backend}/{self.engine}: {self.bits} bits in {counted(self.moduli, 'modulus', 'moduli')} "
+            f"({self.capacity} bits), {counted(self.passes, 'block')}, {counted(self.host_syncs, 'host sync')}, "
             f"{self.workspace_bytes / 2**20:,.1f} MiB of workspace"
         )
         return text if self.hull is None else f"{text}, hull mask {tuple(self.hull.shape)}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and what it counts, in the singular or in the plural."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from exactla import registry
-from exactla.arguments import integer
+from exactla.arguments import flag, integer
 
 Progress = Callable[[int, int], object]
 """Called as progress(done, total) after each block of work."""
@@ -93,12 +93,12 @@ def operand_checks(enabled: bool) -> AbstractContextManager[None]:
     The check finds operands that were written to by another thread during a call, and costs one host
     synchronisation. Without it such a race goes unnoticed; results for operands at rest are the same.
     """
-    return _set(checks_enabled, bool(enabled))
+    return _set(checks_enabled, flag(enabled, "enabled"))
 
 
 def set_operand_checks(enabled: bool) -> None:
     """Switch the second check of the operands on or off for the calling thread or task; see `operand_checks`."""
-    checks_enabled.set(bool(enabled))
+    checks_enabled.set(flag(enabled, "enabled"))
 
 
 def workspace_limit(limit: int | None) -> AbstractContextManager[None]:

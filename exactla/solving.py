@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 
 from exactla import calls, settings
-from exactla.arrays import dtype_format
+from exactla.arrays import agree, dtype_format
 from exactla.backend import Backend
 from exactla.core import systems
 from exactla.core.conditions import Conditions, Progress
@@ -398,6 +398,8 @@ def _read_system(A: Any, b: Any) -> tuple[ExactArray, ExactArray]:
 
 def _read_right(matrix: ExactArray, b: Any) -> ExactArray:
     right = read_exact(b, "b", (1, 2))
+    if not (matrix.listed or right.listed):
+        agree(matrix.like, right.like)
     if matrix.rows.shape[0] != right.rows.shape[0]:
         raise ValueError(f"A has shape {matrix.shape} and b has shape {right.shape}; they must have equally many rows")
     return right

@@ -1,6 +1,7 @@
 """The product calls bit for bit against the exact oracle: dimensions, spreads, roundings, forms of the call."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -263,6 +264,9 @@ def test_info_tells_how_a_product_was_computed(rng, engine):
     assert info.workspace_bytes > 0
     assert info.hull is None
     assert engine in str(info)
+    one, many = (replace(info, moduli=n, passes=n, host_syncs=n) for n in (1, 2))
+    assert all(words in str(one) for words in ("1 modulus ", "1 block,", "1 host sync,"))
+    assert all(words in str(many) for words in ("2 moduli ", "2 blocks,", "2 host syncs,"))
     bt = b.T.copy()
     for _, again in (
         xl.mm(a, b, return_info=True),

@@ -156,6 +156,13 @@ def test_the_setter_of_operand_checks():
     assert (unchecked, inside, again) == (checked - 1, checked, checked)
 
 
+@pytest.mark.parametrize("wrong", ["no", 0, None], ids=str)
+def test_operand_checks_are_true_or_false(wrong):
+    for call in (xl.operand_checks, xl.set_operand_checks):
+        with pytest.raises(TypeError, match=f"enabled is True or False, got a {type(wrong).__name__}"):
+            call(wrong)
+
+
 def test_without_the_check_bytes_are_the_same(backend):
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((5, 6)), rng.standard_normal((6, 5))

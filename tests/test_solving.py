@@ -42,16 +42,22 @@ def assert_solves(a, x, b):
     assert math.gcd(x.denominator, *map(int, x.numerators.flat)) == 1
 
 
+def assert_is_that_of_flint(a, b):
+    if b.shape[1] == 0:
+        x = xl.solve(a, b, singular="none")
+        assert x is None or (x.shape, x.denominator) == (b.shape, 1)
+    elif flint.fmpz_mat(ints(a)).det() == 0:
+        assert xl.solve(a, b, singular="none") is None
+    else:
+        x = xl.solve(a, b)
+        assert x.tolist() == flint_solution(a, b)
+        assert_solves(a, x, b)
+
+
 @pytest.mark.parametrize(("bits", "columns"), [(4, 1), (24, 1), (24, 3), (62, 2), (63, 1), (64, 1), (130, 2), (500, 1)])
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20, 41, 64])
 def test_random_systems_are_those_of_flint(backend, rng, n, bits, columns):
-    a, b = random_integers(rng, (n, n), bits), random_integers(rng, (n, columns), bits)
-    if flint.fmpz_mat(ints(a)).det() == 0:
-        assert xl.solve(a, b, singular="none") is None
-        return
-    x = xl.solve(a, b)
-    assert x.tolist() == flint_solution(a, b)
-    assert_solves(a, x, b)
+    assert_is_that_of_flint(random_integers(rng, (n, n), bits), random_integers(rng, (n, columns), bits))
 
 
 @pytest.mark.parametrize(
@@ -60,6 +66,22 @@ def test_random_systems_are_those_of_flint(backend, rng, n, bits, columns):
 def test_larger_random_systems_are_those_of_flint(backend, rng, n, bits, columns):
     a, b = random_integers(rng, (n, n), bits), random_integers(rng, (n, columns), bits)
     assert xl.solve(a, b).tolist() == flint_solution(a, b)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_systems_of_all_shapes_are_those_of_flint(backend, seed):
+    """1 to 200 unknowns, entries of 4 to 500 bits and right-hand sides of others, small ones more often than large."""
+    rng = np.random.default_rng(seed)
+    n = round(200 ** rng.random())
+    bits, right_bits = (round(4 * (500 / 4) ** rng.random()) for _ in range(2))
+    columns = int(rng.integers(0, 21 if n * bits < 4000 else 3))
+    assert_is_that_of_flint(random_integers(rng, (n, n), bits), random_integers(rng, (n, columns), right_bits))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "bits", "columns"), [(1, 500, 20), (200, 4, 20), (200, 62, 1), (60, 500, 2)])
+def test_the_largest_systems_are_those_of_flint(backend, rng, n, bits, columns):
+    assert_is_that_of_flint(random_integers(rng, (n, n), bits), random_integers(rng, (n, columns), bits))
 
 
 def test_a_large_system_satisfies_its_equations(backend, rng):

@@ -10,11 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla.backend import Operand, Pairs
-from exactla.core.moduli import ResidueBase
+from exactla.backend import Direct, Operand, Settling
 from exactla.formats import BigIntegerFormat, FloatFormat
 from exactla.libraries.base import Source
-from exactla.results import Rounding
 from exactla_backends.numpy import limbs as mp
 
 Array = NDArray[Any]
@@ -25,7 +23,8 @@ _HERE = nullcontext()
 class HostMemory:
     """The memory half of `exactla.backend.Backend`; each method has its postcondition there."""
 
-    settled_bits = 0
+    direct: Direct | None = None
+    settling: Settling | None = None
 
     def scope(self, like: Source) -> AbstractContextManager[None]:
         return _HERE
@@ -88,29 +87,6 @@ class HostMemory:
             return like.library.from_host_complex(real, imag, format, like)
         real = parts[0]
         return like.library.from_host(real if real.shape == shape else real.reshape(shape), format, like)
-
-    def direct(
-        self,
-        left: Source,
-        right: Source,
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Array] | None:
-        return None
-
-    def round_settled(
-        self,
-        planes: Array,
-        base: ResidueBase,
-        exponents: tuple[Operand, Operand, Pairs, int],
-        exact: tuple[Operand, Operand],
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-    ) -> tuple[tuple[Array, ...], Array]:
-        raise NotImplementedError("settled_bits is 0")
 
     def total(self, counts: Sequence[int]) -> int:
         return sum(counts)

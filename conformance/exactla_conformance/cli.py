@@ -44,9 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ConformanceError as error:
         print(error, file=sys.stderr)
         return 1
-    except (OSError, ValueError, ImportError) as error:
-        print(f"exactla conformance: {error}", file=sys.stderr)
-        return 2
+    except OSError as error:
+        reason: object = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error
+    except (ValueError, ImportError) as error:
+        reason = error
+    print(f"exactla conformance: {reason}", file=sys.stderr)
+    return 2
 
 
 def _run(arguments: argparse.Namespace) -> int:

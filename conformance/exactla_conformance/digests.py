@@ -56,20 +56,20 @@ class DigestFile:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, text: str) -> "DigestFile":
+    def parse(cls, text: str | bytes) -> "DigestFile":
         """Read the text of a digest file or of a report; ValueError where it is neither."""
         try:
             data = json.loads(text)
             cases = {name: Record(**record) for name, record in data["cases"].items()}
             return cls(int(data["bits_version"]), cases, dict(data.get("environment", {})))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"this is no digest file: {error}") from error
+            raise ValueError(f"this is no digest file: {_fault(error)}") from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "DigestFile":
         """Read a digest file or a report; ValueError, which names the file, where it is neither."""
         try:
-            return cls.parse(Path(path).read_text(encoding="utf-8"))
+            return cls.parse(Path(path).read_bytes())
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)}: {error}") from error
 
@@ -78,6 +78,19 @@ class DigestFile:
         environment = {"environment": dict(self.environment)} if self.environment else {}
         cases = {name: vars(record) for name, record in sorted(self.cases.items())}
         return {"bits_version": self.bits_version, **environment, "cases": cases}
+
+
+def _fault(error: Exception) -> str:
+    """What a file has that a digest file has not, or the other way round."""
+    match error:
+        case UnicodeDecodeError():
+            return "it is not text"
+        case json.JSONDecodeError(lineno=line):
+            return f"line {line} is not JSON"
+        case KeyError(args=[name]):
+            return f"it has no {name!r}"
+        case _:
+            return "its cases are not records of calls and digests"
 
 
 def reference_path(bits_version: int) -> Path:

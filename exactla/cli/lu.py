@@ -37,7 +37,10 @@ def add_parser(commands: Commands, common: Parser) -> None:
     )
     parser.add_argument("a", metavar="A", help="file of the matrix: .npy, .npz, .npz:NAME, .mtx or .csv")
     parser.add_argument("b", metavar="B", nargs="?", help="file of the right-hand side, a vector or a matrix")
-    parser.add_argument("--precision", type=int, required=True, metavar="BITS", help="bits after the point")
+    parser.add_argument(
+        "--precision", type=_precision, required=True, metavar="BITS", help="bits after the point, or 'auto' for as "
+        "many as give the inverse 16 proven digits",
+    )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="OUT", help="save the solution to OUT.csv as decimal numbers; without B, "
         "the factors to OUT.npz: perm, lower and upper as 64-bit limbs, and the exponents that belong to them",
@@ -68,7 +71,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
-def _computed(a: NamedArray, b: NamedArray | None, precision: int) -> tuple[Any, Any]:
+def _precision(text: str) -> int | str:
+    """What an argument stands for."""
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a precision is a number of bits or 'auto', got {text!r}") from None
+
+
+def _computed(a: NamedArray, b: NamedArray | None, precision: int | str) -> tuple[Any, Any]:
     """The factors and the solution; why there are none is said in the words of the command line."""
     names = f"A is {a.name}" + (f", b is {b.name}" if b is not None else "")
     try:

@@ -49,7 +49,7 @@ MISSING_BITS = 40
 FIRST_TEST, GROWTH = 2, 2.5
 """Steps before the first search for a solution, and the ratio of the next numbers of steps."""
 
-FEW_TESTS, GROWTH_OF_FEW = 128, 10
+FEW_TESTS, GROWTH_OF_FEW = 128, 8
 """Sides of systems below which a search costs as much as many steps, and the largest ratio there.
 
 Ordinary entries are then searched for once at the beginning; longer ones, which take more steps, more often.

@@ -4,7 +4,7 @@ A number given by several components is their exact sum. Arrays are flat: N numb
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,16 @@ class Extent(NamedTuple):
 
     exponent: int
     limbs: int
+
+
+class Expansions(Protocol):
+    """Functions of this module, perhaps by something faster: see there."""
+
+    def first_not_finite(self, words: NDArray[Any], format: Format) -> int: ...
+    def first_overlap(self, words: Words) -> int: ...
+    def extent(self, words: NDArray[Any], format: Format) -> Extent: ...
+    def sums(self, words: NDArray[Any], format: Format, needed: Extent) -> Limbs: ...
+    def components(self, limbs: Limbs, exponent: int, count: int) -> Words: ...
 
 
 def extent(words: NDArray[Any], format: Format) -> Extent:

@@ -10,7 +10,7 @@ For a matrix A of integers in units of 2**-F, with RN to nearest, ties to even, 
 Sums stay in residues until they are final. Columns are taken in blocks; how many at a time cannot be seen.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,7 @@ class Factors:
     arithmetic: Arithmetic
     memory_bytes: int
     host_syncs: int
+    seconds: dict[str, float]
 
 
 class LostPivot(Exception):
@@ -122,6 +123,7 @@ class _Run:
         self.order = np.arange(self.size)
         self.exchanges = 0
         self.host_syncs = 0
+        self.seconds: dict[str, float] = {}  # of eliminations that were given up
         self.pivots: list[int] = []
         self.upper_bits = 0
         self.columns: list[tuple[NDArray[np.int64], Buffer]] = []  # of L: rows in the order that they had, and entries
@@ -146,6 +148,7 @@ class _Run:
     def enlarge(self, start: int) -> None:
         """Moduli for longer sums, and residues of the first columns and rows of the factors for them."""
         self.growth += MORE_GROWTH_BITS
+        self.seconds = _added(self.seconds, self.elimination.seconds)
         self.begin()
         self.upper = with_limbs(self.verbs, self.upper, self.upper_limbs)
         lower = self._lower(start)
@@ -225,4 +228,9 @@ class _Run:
             self.arithmetic,
             self.memory_bytes,
             self.host_syncs,
+            _added(self.seconds, self.elimination.seconds),
         )
+
+
+def _added(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    return {name: first.get(name, 0.0) + second.get(name, 0.0) for name in {**first, **second}}

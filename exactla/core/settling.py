@@ -11,7 +11,7 @@ lose bits in a and b entries changes by less than a 2**t_right + (b + 1) 2**t_le
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from exactla.backend import Backend, Buffer, Operand, Pairs, Scanned
+from exactla.backend import Backend, Buffer, Operand, Pairs, Scanned, Settling
 from exactla.core.contraction import Contraction, PlainSide
 from exactla.core.evaluation import Output, evaluate
 from exactla.core.planning import Arithmetic, Block, Tiling, arithmetic, sum_bits
@@ -36,6 +36,7 @@ class SettledProduct:
     """A contraction over leading bits, and the operands that decide the rest."""
 
     backend: Backend
+    settling: Settling
     leading: Contraction
     exact: tuple[Operand, Operand]
     left_over: list[Buffer] = field(default_factory=list)
@@ -59,7 +60,7 @@ class SettledProduct:
                 self.backend.block(self.exact[1], right_stacks, block.columns, whole),
             )
             base = self.leading.arithmetic.base
-            encodings, left = self.backend.round_settled(planes, base, exponents, exact, format, roundings)
+            encodings, left = self.settling.round_settled(planes, base, exponents, exact, format, roundings)
             self.left_over.append(left)
             return encodings
 
@@ -70,8 +71,10 @@ def settling(
     exact: Contraction, left: Scanned, right: Scanned, format: FloatFormat, *, engine: str | None
 ) -> SettledProduct | None:
     """The plan for a contraction of operands as they are; None where it would not be cheaper."""
-    backend = exact.backend
-    if exact.arithmetic.bits > backend.settled_bits or len(exact.groups) != 1 or exact.groups[0] != ((1, 0, 0),):
+    backend, settling = exact.backend, exact.backend.settling
+    if settling is None or exact.arithmetic.bits > settling.settled_bits:
+        return None
+    if len(exact.groups) != 1 or exact.groups[0] != ((1, 0, 0),):
         return None
     a, b = left.operands[0], right.operands[0]
     depth = a.shape[2]
@@ -82,7 +85,7 @@ def settling(
         return None
     sides = [PlainSide(backend, (backend.truncate(x, kept),)) for x in ((a,) if exact.left is exact.right else (a, b))]
     contraction = Contraction(backend, sides[0], sides[-1], exact.pairing, exact.groups, leading)
-    return SettledProduct(backend, contraction, (a, b))
+    return SettledProduct(backend, settling, contraction, (a, b))
 
 
 def _is_ordinary(side: Scanned, depth: int) -> bool:

@@ -16,6 +16,7 @@ class Stepwise:
 
     def __init__(self, verbs: Multiprecision, steps: StepwiseElimination, precision: int) -> None:
         self._verbs, self._steps, self._precision = verbs, steps, precision
+        self.seconds: dict[str, float] = {}
 
     def columns(self, start: int, stop: int, lower: Buffer, upper: Buffer) -> Pivots:
         verbs, steps = self._verbs, self._steps

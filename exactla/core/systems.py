@@ -25,9 +25,6 @@ from exactla.core.numerators import Numerators, Solver, lowest_terms
 from exactla.core.primes import primes_below
 from exactla.core.scaling import Integers, mapped
 
-RANK_PRIMES = 1 << 22
-"""Primes of minors are below this."""
-
 MINOR_BYTES = 40
 """Workspace of a minor, for each entry."""
 
@@ -243,7 +240,11 @@ def _minors(backend: Backend, matrix: Integers, conditions: Conditions) -> Itera
         form = echelon(matrix.tolist(), matrix.shape[1])
         yield 0, Minor(tuple(form.order[: form.rank]), tuple(form.pivots), 1)
     conditions.require(backend, MINOR_BYTES * matrix.size, f"elimination of a matrix of shape {matrix.shape}")
-    limit = RANK_PRIMES
+    *preferred, limit = backend.minor_limits(matrix.shape)
+    for small in preferred:  # each of them may fail, but hardly all
+        primes = primes_below(small, backend.prime_count(max(matrix.shape), small))
+        found = zip(primes, backend.minors(matrix, primes), strict=True)
+        yield min(found, key=lambda pair: (-len(pair[1].columns), pair[1].columns))
     while limit > 3:
         (limit,) = primes_below(limit, 1)
         yield limit, backend.minors(matrix, [limit])[0]

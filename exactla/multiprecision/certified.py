@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import gmpy2
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from exactla import settings
 from exactla.arguments import integer
+from exactla.arrays import agree_where_arrays
 from exactla.errors import PrecisionError, SingularMatrixError
 from exactla.factoring import LU, Progress, factored, lu_factor, read_right_side
 from exactla.multiprecision.limits import MOST_PRECISION
@@ -85,6 +87,7 @@ def lu_solve(A: Any, b: Any, *, precision: int | str | None = None, digits: int 
         return A.solve(b)
     if precision is None:
         raise TypeError(f"lu_solve takes what lu_factor returns, or a matrix and a precision; got {type(A).__name__}")
+    agree_where_arrays(A=A, b=b)
     if isinstance(precision, str):
         if precision != "auto":
             raise ValueError(f"precision is a number of bits or 'auto', got {precision!r}")
@@ -102,12 +105,13 @@ def _checked_digits(digits: Any) -> int:
 
 
 def _certified(A: Any, b: Any, digits: int) -> MPArray:
-    """The solution for "auto"."""
-    matrix = Numbers.read(A, "A", (2,))
-    right = read_right_side(b, matrix)
+    """The solution for "auto", found in units in which no power of two is far from 1."""
+    given = Numbers.read(A, "A", (2,))
+    matrix, unit = given.in_units()
+    right, right_unit = read_right_side(b, given).in_units()
     allowed = gmpy2.mpq(1, 10**digits)
     found = _raised(matrix, digits, settings.progress_callback.get(), lambda x: _refined(x, right, allowed))
-    return found.rounded(_kept_bits(digits)).reshape(right.given)
+    return found.rounded(_kept_bits(digits)).reshape(right.given).scaled(right_unit - unit)
 
 
 def certified_factors(matrix: Numbers, digits: Any, report: Progress | None) -> LU:
@@ -162,7 +166,7 @@ class Certificate:
     """
 
     contraction: Any
-    growth: Any
+    inverse: MPArray
     weights: NDArray[np.int64]
 
     @staticmethod
@@ -172,8 +176,7 @@ class Certificate:
         rows, scales = factors._matrix.integer_rows
         product = rows @ inverse
         weights = factors.row_exponents
-        least = int(weights.min(initial=0))
-        by = [int(w) - least for w in weights]
+        _, by = _shifts(weights)
         contraction = max(
             (
                 _row_sum(row, i, scale, product.exponent, by)
@@ -181,9 +184,14 @@ class Certificate:
             ),
             default=gmpy2.mpq(0),
         )
-        sums = (sum(abs(x) << s for x, s in zip(row, by, strict=True)) for row in inverse._integers())
-        growth = gmpy2.mpq(max(sums, default=0)) * gmpy2.mpq(2) ** (inverse.exponent + least)
-        return Certificate(contraction, growth, weights)
+        return Certificate(contraction, inverse, weights)
+
+    @cached_property
+    def growth(self) -> Any:
+        """A number, so units of the matrix have to be close to 1; `contraction` has none."""
+        least, by = _shifts(self.weights)
+        sums = (sum(abs(x) << s for x, s in zip(row, by, strict=True)) for row in self.inverse._integers())
+        return gmpy2.mpq(max(sums, default=0)) * gmpy2.mpq(2) ** (self.inverse.exponent + least)
 
     def bounds(self, residual: Numbers) -> list[Any]:
         """For every column, what no component of the solution is further away than."""
@@ -191,6 +199,12 @@ class Certificate:
         columns = residual.values().T
         largest = (max((abs(r) * u for r, u in zip(column, units, strict=True)), default=0) for column in columns)
         return [self.growth * gmpy2.mpq(x) / (1 - self.contraction) for x in largest]
+
+
+def _shifts(weights: NDArray[np.int64]) -> tuple[int, list[int]]:
+    """The least weight, and how far the others are above it."""
+    least = int(weights.min(initial=0))
+    return least, [int(w) - least for w in weights]
 
 
 def _row_sum(row: Any, i: int, scale: Any, exponent: int, by: list[int]) -> Any:

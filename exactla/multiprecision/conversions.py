@@ -77,7 +77,7 @@ class Convertible(LimbArray):
         """
         if count not in COMPONENTS:
             raise ValueError(f"a number has 2, 3 or 4 components, got {count}")
-        words = expansions.components(self._on_host(), self.exponent, count)
+        words = places.expansions().components(self._on_host(), self.exponent, count)
         beyond = (words & np.uint64((1 << 63) - 1)) > FLOAT64.largest
         if beyond.any():
             place = np.unravel_index(int(beyond.any(axis=1).argmax()), self.shape)

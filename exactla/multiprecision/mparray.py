@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from exactla.arguments import integer
 from exactla.arrays import is_array, read
 from exactla.backend import Buffer, Multiprecision
-from exactla.core import dyadics, expansions
+from exactla.core import dyadics
 from exactla.core.limbs import from_limbs, limbs_needed, to_limbs, trimmed
 from exactla.errors import NonFiniteError
 from exactla.formats import FLOAT64, BigIntegerFormat
@@ -118,7 +118,11 @@ class MPArray(Convertible):
         WorkspaceError
             The exponents are so far apart that the limbs do not fit.
         """
-        source = _real(array, "array")
+        return cls._of_components(array, "array")
+
+    @classmethod
+    def _of_components(cls, array: Any, name: str) -> "MPArray":
+        source = _real(array, name)
         if source.format != FLOAT64:
             raise TypeError(f"components are float64, and {source.name} holds {source.format}")
         if not source.shape or source.shape[-1] not in COMPONENTS:
@@ -126,7 +130,7 @@ class MPArray(Convertible):
         encodings = np.ascontiguousarray(source.library.host_encodings(source)).reshape(-1, source.shape[-1])
         _check_finite(encodings, source)
         shape = source.shape[:-1]
-        if (wrong := expansions.first_overlap(encodings)) >= 0:
+        if (wrong := places.expansions().first_overlap(encodings)) >= 0:
             index = tuple(int(i) for i in np.unravel_index(wrong, shape))
             values = encodings[wrong].view(np.float64).tolist()
             raise ValueError(
@@ -219,9 +223,10 @@ class MPArray(Convertible):
     @classmethod
     def _of_sums(cls, words: NDArray[Any], source: Source, shape: tuple[int, ...]) -> "MPArray":
         """The sums of rows of encodings of an array, of components that do not overlap, on its device."""
-        needed = expansions.extent(words, source.format)
+        conversions = places.expansions()
+        needed = conversions.extent(words, source.format)
         check_room(len(words), needed.limbs)
-        limbs = trimmed(expansions.sums(words, source.format, needed))
+        limbs = trimmed(conversions.sums(words, source.format, needed))
         return cls._of(places.beside(limbs.reshape(*shape, limbs.shape[-1]), source), needed.exponent)
 
     @classmethod
@@ -396,7 +401,7 @@ def _real(array: Any, name: str) -> Source:
 
 
 def _check_finite(words: NDArray[Any], source: Source) -> None:
-    if (wrong := expansions.first_not_finite(words, source.format)) >= 0:
+    if (wrong := places.expansions().first_not_finite(words, source.format)) >= 0:
         raise NonFiniteError(source.name, tuple(int(i) for i in np.unravel_index(wrong, source.shape)))
 
 

@@ -18,6 +18,9 @@ from exactla.exact_numbers import read_exact
 from exactla.multiprecision.mparray import MPArray
 from exactla.multiprecision.places import HOST, kind_of, moved
 
+MOST_EXPONENT = 1 << 60
+"""Of an array that is factored: sums of a few exponents fit 64 bits."""
+
 
 class Numbers:
     """A matrix of exact numbers: those of an `MPArray`, on any device, or rational numbers."""
@@ -83,9 +86,25 @@ class Numbers:
             integers[i] = [int(q * divisor) for q in row]
         return MPArray._of_integers(integers, 0), [gmpy2.mpq(1, d) for d in divisors]
 
+    def in_units(self) -> tuple["Numbers", int]:
+        """The integers of an array and the exponent of their unit; rational numbers as they are."""
+        if self.array is None:
+            return self, 0
+        return Numbers(self.given, self.array.scaled(-self.array.exponent)), self.array.exponent
+
     def exponents(self) -> NDArray[np.int64]:
-        """e with 2**(e - 1) <= |entry| < 2**e, NOTHING for 0."""
+        """e with 2**(e - 1) <= |entry| < 2**e, NOTHING for 0.
+
+        Raises
+        ------
+        ValueError
+            The array's exponent is so large that sums of a few do not fit 64 bits.
+        """
         if self.array is not None:
+            if abs(self.array.exponent) > MOST_EXPONENT:
+                raise ValueError(
+                    f"factors take exponents up to 2**60, got {self.array.exponent}; scale the array first"
+                )
             with self.scope():
                 lengths = self.array._verbs.bit_lengths(self.array.limbs)
             return np.where(lengths > 0, lengths + self.array.exponent, NOTHING)

@@ -10,6 +10,7 @@ import numpy as np
 from exactla import registry, settings
 from exactla.arrays import Source, read
 from exactla.backend import Buffer, Multiprecision
+from exactla.core.expansions import Expansions
 from exactla.errors import BackendUnavailable
 
 HOST = "cpu"
@@ -45,6 +46,16 @@ def verbs_for(kind: str) -> Multiprecision:
     if kind not in description.devices + description.copies_from:
         raise BackendUnavailable(f"backend {forced!r} takes no arrays on {kind!r} devices")
     return registry.load(forced).multiprecision
+
+
+def expansions() -> Expansions:
+    """What turns floats of the host into limbs and back: of the forced backend, or the preferred one."""
+    forced = settings.forced_backend.get()
+    if forced is not None and HOST not in registry.descriptions()[forced].devices:
+        forced = "numpy"
+    verbs: Any = registry.default(HOST).multiprecision if forced is None else registry.load(forced).multiprecision
+    found: Expansions = verbs.expansions
+    return found
 
 
 def moved(limbs: Buffer, origin: Multiprecision, target: Multiprecision) -> Buffer:

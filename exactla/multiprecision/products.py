@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from exactla.arrays import read
+from exactla.arrays import agree_where_arrays, read
 from exactla.multiprecision.limits import computed_precision
 from exactla.multiprecision.mparray import MPArray, check_one_device
 from exactla.multiprecision.multiplying import Multiplication
@@ -49,6 +49,7 @@ def mp_mm(a: Any, b: Any, precision: int | None = None, *, return_info: bool = F
     >>> float(exact[0, 0]), exact.bits, xl.mp_mm(x, x.T, precision=8).tolist()
     (0.05, 202, [[Fraction(205, 4096)]])
     """
+    agree_where_arrays(a=a, b=b)
     (left, components), (right, more) = _read(a, "a"), _read(b, "b")
     product, info = multiplied(left, right, None if precision is None else computed_precision(precision))
     found: Any = product if None in (components, more) else product.to_components(max(components, more))
@@ -62,7 +63,7 @@ def _read(array: Any, name: str) -> tuple[MPArray, Any]:
     source = read(array, name)
     if len(source.shape) < 2:
         raise TypeError(f"{name} is neither an MPArray nor an array of float64 components along its last axis")
-    return MPArray.from_components(array), source.shape[-1]
+    return MPArray._of_components(array, name), source.shape[-1]
 
 
 def multiplied(left: MPArray, right: MPArray, precision: int | None) -> tuple[MPArray, Info]:

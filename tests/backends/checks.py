@@ -247,7 +247,7 @@ def settled(
     base = device.base(256, a.bits + b.bits + a.shape[2].bit_length() + 1)
     planes = [backend.residues(x, base, backend.engines[0])[0] for x in leading]
     product = backend.multiply([(1, planes[0], planes[1])], pairs, base, backend.engines[0])
-    found, left_over = backend.round_settled(
+    found, left_over = backend.settling.round_settled(
         product, base, (a, b, pairs, shift), (exact_sides[0], exact_sides[1]), format, roundings
     )
     shape = (len(pairs[0]), a.shape[1], b.shape[1])

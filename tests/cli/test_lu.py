@@ -49,6 +49,13 @@ def test_the_solution_is_described_and_saved(folder, capsys):
     assert (folder / "x.csv").read_text().split() == x.to_strings(60).tolist()
 
 
+def test_the_precision_is_found(folder, capsys):
+    assert main(["lu", "a.npy", "--precision", "auto"]) == 0
+    lines = {name: value.strip() for name, value in described(capsys.readouterr().out).items()}
+    factors = xl.lu_factor(MATRIX, precision="auto")
+    assert lines["L, U"] == f"2 x 2, {factors.precision} bits after the point"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -56,6 +63,7 @@ def test_the_solution_is_described_and_saved(folder, capsys):
         (["nan.npy", "--precision", "100"], "nan.npy: the entry [0, 1] is not finite"),
         (["wide.npy", "--precision", "100"], "square"),
         (["a.npy", "--precision", "1"], "2 bits or more"),
+        (["a.npy", "--precision", "max"], "--precision: a precision is a number of bits or 'auto', got 'max'"),
         (["a.npy"], "--precision"),
         (["a.npy", "--precision", "100", "-o", "x.csv"], ".npz"),
         (["a.npy", "b.npy", "--precision", "100", "-o", "x.npz"], ".csv"),

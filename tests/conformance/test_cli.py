@@ -36,13 +36,33 @@ def test_run_fails_where_a_digest_differs(monkeypatch, capsys):
     [
         (["run", "--select", "no-such"], "no case matches"),
         (["run", "--backend", "nowhere"], "nowhere"),
-        (["compare", "absent.json", "absent.json"], "absent.json"),
+        (["compare", "absent.json", "absent.json"], "conformance: absent.json: No such file"),
+        (["compare", ".", "."], "conformance: .: Is a directory"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments, words, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\xff\xfe\xff", "it is not text"),
+        (b"{\nno", "line 2 is not JSON"),
+        (b"{}", "it has no 'cases'"),
+        (b'{"cases": {"a": {"call": 1}}}', "its cases are not records"),
+        (b"[]", "its cases are not records"),
+    ],
+)
+def test_what_is_no_digest_file_is_said(content, words, capsys, tmp_path):
+    path = tmp_path / "some.json"
+    path.write_bytes(content)
+    assert main(["compare", str(path), str(path)]) == 2
+    assert capsys.readouterr().err == f"exactla conformance: {path}: this is no digest file: {words}" + (
+        " of calls and digests\n" if "records" in words else "\n"
+    )
 
 
 def test_update_refuses_without_the_oracle(monkeypatch, capsys, tmp_path):

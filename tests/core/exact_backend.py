@@ -60,6 +60,10 @@ class ExactBackend(HostSystems):
     tiles: list[Any] = field(default_factory=list)
     inside: int = 0
 
+    @property
+    def settling(self) -> "ExactBackend | None":
+        return self if self.settled_bits else None
+
     def description(self) -> BackendDescription:
         """For the registry."""
         return BackendDescription(self.name, ("cpu",), -9, lambda: None, lambda: as_backend(self))

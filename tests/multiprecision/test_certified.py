@@ -165,6 +165,21 @@ def test_a_wrong_first_solution_is_refined(backend, rng, monkeypatch):
         assert_certified(matrix, right, 40)
 
 
+@pytest.mark.parametrize(("of_a", "of_b"), [(10**15, 0), (-(10**15), 0), (0, 10**15), (7, -(10**15)), (-90, 1 << 70)])
+def test_powers_of_two_far_from_1(rng, of_a, of_b):
+    """Such powers of two are no numbers that fit the memory."""
+    ill = xl.gallery.lotkin(4, precision=200)
+    precision = xl.lu_factor(ill, precision="auto").precision
+    assert xl.lu_factor(ill.scaled(of_a), precision="auto").precision == precision
+    matrix, right = (xl.MPArray.from_float(rng.standard_normal(shape)) for shape in ((4, 4), (4, 2)))
+    plain = xl.lu_solve(matrix, right, precision="auto", digits=20)
+    found = xl.lu_solve(matrix.scaled(of_a), right.scaled(of_b), precision="auto", digits=20)
+    assert (found.scaled(of_a - of_b) == plain).all()
+    if not of_b:
+        found = xl.lu_solve(matrix.scaled(of_a), right.to_float(), precision="auto", digits=20)
+        assert (found.scaled(of_a) == plain).all()
+
+
 def test_a_precision_of_bits_is_that_of_the_factors(rng):
     matrix, right = rng.standard_normal((5, 5)), rng.standard_normal(5)
     found = xl.lu_solve(matrix, right, precision=90)

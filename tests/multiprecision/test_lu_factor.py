@@ -206,8 +206,23 @@ def test_no_rows(backend):
         assert factors.det().item() == 1
 
 
+def test_right_sides_of_powers_of_two_far_from_1(backend):
+    """Such powers of two are no numbers that fit the memory."""
+    with xl.backend(backend):
+        factors = xl.lu_factor([[Fraction(1, 3), 1], [2, 5]], precision=80)
+        right = xl.MPArray.from_float([3.0, 0.7])
+        for steps in (0, 2):
+            found = factors.solve(right.scaled(10**15), refine=steps)
+            assert (found.scaled(-(10**15)) == factors.solve(right, refine=steps)).all()
+
+
 def test_faults(backend):
     with xl.backend(backend):
+        with pytest.raises(TypeError, match=r"A\[0, 0\] is a str; exact numbers are integers, rationals and floats"):
+            xl.lu_factor([["1"]], precision=100)
+        for exponent in (-(1 << 63), 1 << 61):
+            with pytest.raises(ValueError, match=r"exponents up to 2\*\*60"):
+                xl.lu_factor(xl.MPArray.from_float([[1, 2], [3, 4]]).scaled(exponent), precision=10)
         with pytest.raises(xl.SingularMatrixError, match="column 1 is 0"):
             xl.lu_factor([[1, 0], [1, 0]], precision=10)
         with pytest.raises(xl.PrecisionError, match="column 1 rounds to 0 at 10 bits") as lost:

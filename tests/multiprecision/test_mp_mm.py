@@ -90,3 +90,5 @@ def test_faults():
         xl.mp_mm(x, 2.0)
     with pytest.raises(ValueError, match="2 bits or more, got 0"):
         xl.mp_mm(x, x.T, precision=0)
+    with pytest.raises(ValueError, match=r"the components of b\[0, 0\] overlap"):
+        xl.mp_mm(np.eye(2)[:, :, None] * [1.0, 0.0], np.ones((2, 1, 2)))

@@ -14,7 +14,6 @@ from exactla.core.interval import EXTRA_BITS
 from exactla.core.moduli import ResidueBase
 from exactla.errors import BackendUnavailable
 from exactla.formats import BigIntegerFormat, FloatFormat
-from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cpu import cramer
 from exactla_backends.cpu.direct import Direct
@@ -70,7 +69,7 @@ class CpuBackend(HostMemory, HostSystems):
         except OSError as error:
             known = ", ".join(f"{name}{'' if runs else ' (not here)'}" for name, runs in library.listed())
             raise BackendUnavailable(f"{error}; this build has {known}") from error
-        self._direct = Direct(self._native)
+        self.direct = Direct(self._native).product
         self.multiprecision = NativeMultiprecision(self._native)
         self.halving = native_halving(self._native)
 
@@ -102,18 +101,6 @@ class CpuBackend(HostMemory, HostSystems):
         small = tile.pairs * tile.rows * tile.columns * max(tile.depth // 16, 8) <= limits.worth_a_thread
         each: int = min(limits.tile_bytes, rows * columns * planes) + scratch
         return each if small else each * library.threads()
-
-    def direct(
-        self,
-        left: Source,
-        right: Source,
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Array] | None:
-        return self._direct.product(left, right, transposed, format, roundings)
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return self._native.call("check") == 1

@@ -51,7 +51,14 @@ class Direct:
         self._owners: dict[int, tuple[_Plan, Any, Any, Any]] = {}
 
     def product(
-        self, left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+        self,
+        left: Source,
+        right: Source,
+        transposed: bool,
+        format: FloatFormat,
+        roundings: Sequence[Rounding],
+        *,
+        checks: bool = True,
     ) -> list[Array] | None:
         """Encodings of left @ right, or left @ right.T, for each rounding; None where it is not for here."""
         if left.complex or right.complex:

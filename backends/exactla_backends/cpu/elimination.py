@@ -6,6 +6,7 @@ the block ends it joins L, held by rows, and U, packed, which are the two sides 
 
 import ctypes
 from collections.abc import Sequence
+from time import perf_counter
 
 import numpy as np
 
@@ -30,6 +31,10 @@ def elimination_bytes(rows: int, columns: int, base: ResidueBase) -> int:
     planes, depth = 2 * len(base.moduli), padded_depth(rows)
     factors = planes * (rows + padded_columns(columns)) * depth + planes * columns * SLAB
     return factors + planes * min(rows, MOST_COLUMNS) * (2 * max(rows, columns) + rows + 3 * READ)
+
+
+PARTS = "conversion", "reconstruction"
+"""What the native library counts the time of."""
 
 
 class NativeElimination:
@@ -63,9 +68,25 @@ class NativeElimination:
             constants,
         )
         self._start = self._stop = 0
+        self.seconds = dict.fromkeys(("update", "panel", "conversion", "reconstruction"), 0.0)
 
     def _run(self, name: str, *arguments: object) -> None:
+        start = perf_counter()
         self._native.run(name, ctypes.byref(self._job), *arguments)
+        self.seconds["update"] += perf_counter() - start
+
+    def _finish(self, name: str, panel: ctypes.Structure) -> int:
+        """Run a function of a panel, and count its time: what its threads have not counted is the panel's."""
+        nanoseconds = np.zeros(len(PARTS), np.int64)
+        panel.nanoseconds = library.pointer(nanoseconds)
+        start = perf_counter()
+        found = self._native.run(name, ctypes.byref(panel))
+        rest = perf_counter() - start
+        for part, count in zip(PARTS, nanoseconds.tolist(), strict=True):
+            self.seconds[part] += count * 1e-9
+            rest -= count * 1e-9
+        self.seconds["panel"] += rest
+        return found
 
     def columns(self, start: int, stop: int, lower: Limbs, upper: Limbs) -> Pivots:
         self._start, self._stop = start, stop
@@ -74,7 +95,7 @@ class NativeElimination:
         pivots, value = np.zeros((stop - start, upper.shape[-1]), np.uint64), np.zeros((1, self._count), np.uint64)
         panel = self._panel(lower, upper)
         panel.order, panel.places, panel.pivots, panel.value = map(library.pointer, (order, places, pivots, value))
-        done = self._native.run("panel_columns", ctypes.byref(panel))
+        done = self._finish("panel_columns", panel)
         lost = int(from_limbs(value)[0]) if done < stop - start else None
         return Pivots(order, int(np.count_nonzero(places[:done])), from_limbs(pivots[:done]).tolist(), lost)
 
@@ -85,7 +106,7 @@ class NativeElimination:
 
     def rows(self, start: int, stop: int, upper: Limbs) -> None:
         self._run("row_sums", I64(start), I64(stop))
-        self._native.run("panel_rows", ctypes.byref(self._panel(upper[:, :0], upper)))
+        self._finish("panel_rows", self._panel(upper[:, :0], upper))
 
     def close(self) -> None:
         self._run("keep_upper", I64(self._start), I64(self._stop))

@@ -8,6 +8,7 @@ import numpy as np
 from exactla.backend import Elimination, Engine
 from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
+from exactla_backends.cpu.components import NativeExpansions
 from exactla_backends.cpu.elimination import NativeElimination, elimination_bytes
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
@@ -27,6 +28,7 @@ class NativeMultiprecision(HostMultiprecision):
 
     def __init__(self, native: Instructions) -> None:
         self._native = native
+        self.expansions = NativeExpansions(native)
 
     def few_unknowns(self, limbs: int) -> int:
         return 4096

@@ -5,12 +5,11 @@ from math import prod
 
 import numpy as np
 
-from exactla.backend import Lifting, Multiprecision, Operand, Pairs, Scanned
+from exactla.backend import Lifting, Minor, Multiprecision, Operand, Pairs, Scanned
 from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
-from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.cuda import driver, elements
 from exactla_backends.cuda.cells import CELL, CellPool
@@ -20,7 +19,7 @@ from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.cuda.multiprecision.verbs import CudaMultiprecision
 from exactla_backends.cuda.systems import lifting
 from exactla_backends.device.backend import DeviceBackend, scanned
-from exactla_backends.device.device import Memory
+from exactla_backends.device.device import HostArray, Memory
 from exactla_backends.device.memory import both_rows
 from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
 from exactla_backends.device.results import FEW, in_twos
@@ -49,22 +48,11 @@ class CudaBackend(DeviceBackend):
         self._cells = CellPool(device)
         self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
         self._multiprecision = CudaMultiprecision(device, matrix, self.engine_is_exact)
+        self.direct, self.settling = self._direct.product, self
 
     @property
     def multiprecision(self) -> Multiprecision:
         return self._multiprecision
-
-    def direct(
-        self,
-        left: Source,
-        right: Source,
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Encodings] | None:
-        return self._direct.product(left, right, transposed, format, roundings, checks=checks)
 
     def _place(self) -> elements.Place:
         number = self._cuda.number
@@ -218,6 +206,15 @@ class CudaBackend(DeviceBackend):
     def solving_bytes(self) -> int:
         # numbers are read from the device's digits on the host
         return min(super().solving_bytes(), self.free_bytes())
+
+    def minor_limits(self, shape: tuple[int, int]) -> tuple[int, ...]:
+        limits = super().minor_limits(shape)
+        return (lifting.PRIME_LIMIT, *limits) if lifting.is_nearly_square(shape) else limits
+
+    def minors(self, matrix: HostArray, primes: Sequence[int]) -> list[Minor]:
+        if max(primes) > lifting.PRIME_LIMIT or not lifting.is_nearly_square(matrix.shape):
+            return super().minors(matrix, primes)
+        return lifting.minors(self._cuda, self._constant, matrix, ResidueBase(tuple(primes)))
 
     def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:

@@ -96,7 +96,7 @@ class Direct:
         format: FloatFormat,
         roundings: Sequence[Rounding],
         *,
-        checks: bool,
+        checks: bool = True,
     ) -> list[Encodings] | None:
         """Encodings [T, R, C] of left @ right, or left @ right.T, for each rounding; None where it is not for here."""
         if left.device_kind != "cuda" or left.complex or right.complex:

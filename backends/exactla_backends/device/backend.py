@@ -8,11 +8,19 @@ from math import prod
 
 import numpy as np
 
-from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
+from exactla.backend import (
+    Direct,
+    Engine,
+    IntervalPieces,
+    Operand,
+    Pairs,
+    Scanned,
+    Settling,
+    SpecialPieces,
+    Tile,
+)
 from exactla.core.moduli import ResidueBase
 from exactla.formats import INTEGER_FORMATS, FloatFormat
-from exactla.libraries.base import Source
-from exactla.results import Rounding
 from exactla_backends.device import descriptions
 from exactla_backends.device.check import extreme_products_are_exact
 from exactla_backends.device.device import Device, Memory
@@ -23,7 +31,6 @@ from exactla_backends.device.planes import (
     COLUMNS,
     DEPTH,
     Count,
-    Encodings,
     Entries,
     OperandPlanes,
     ResultPlanes,
@@ -50,7 +57,8 @@ class DeviceBackend(DeviceResults, BorrowedSystems):
     """The verbs of `exactla.backend.Backend`, each with its postcondition there, in terms of a device."""
 
     leading_bits = 172
-    settled_bits = 0
+    direct: Direct | None = None
+    settling: Settling | None = None
 
     def __init__(self, name: str, device: Device, matrix: Matrix) -> None:
         super().__init__(device)
@@ -76,18 +84,6 @@ class DeviceBackend(DeviceResults, BorrowedSystems):
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return extreme_products_are_exact(self._device, self._matrix, engine, modulus_limit)
-
-    def direct(
-        self,
-        left: Source,
-        right: Source,
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Encodings] | None:
-        return None
 
     def scan(self, sides: Sequence[Sequence[Operand]]) -> list[Scanned]:
         # for each side cells for its bits and for the sum of its rows' bits, and one for each operand's entries that

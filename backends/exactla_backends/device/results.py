@@ -12,7 +12,7 @@ from exactla.results import Rounding
 from exactla_backends.device import descriptions
 from exactla_backends.device.device import HostArray, Memory
 from exactla_backends.device.memory import DeviceMemory
-from exactla_backends.device.planes import Count, Encodings, ResultPlanes, octets_of
+from exactla_backends.device.planes import Encodings, ResultPlanes, octets_of
 from exactla_backends.kernels import tables
 from exactla_backends.numpy import limbs as mp
 
@@ -96,17 +96,6 @@ class DeviceResults(DeviceMemory):
             places.update(found[:count])
         index = np.unravel_index(np.array(sorted(places), np.int64), planes.shape)
         return results, list(zip(*(axis.tolist() for axis in index), strict=True))
-
-    def round_settled(
-        self,
-        planes: ResultPlanes,
-        base: ResidueBase,
-        exponents: tuple[Operand, Operand, Pairs, int],
-        exact: tuple[Operand, Operand],
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-    ) -> tuple[tuple[Encodings, ...], Count]:
-        raise NotImplementedError("settled_bits is 0")
 
     def _launch_round(
         self,

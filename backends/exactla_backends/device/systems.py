@@ -48,5 +48,8 @@ class BorrowedSystems:
     def minors(self, matrix: HostArray, primes: Sequence[int]) -> list[Minor]:
         return self._host.minors(matrix, primes)
 
+    def minor_limits(self, shape: tuple[int, int]) -> tuple[int, ...]:
+        return self._host.minor_limits(shape)
+
     def cramer(self, matrix: HostArray, right_side: HostArray, primes: Sequence[int]) -> tuple[HostArray, HostArray]:
         return self._host.cramer(matrix, right_side, primes)

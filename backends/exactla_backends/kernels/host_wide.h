@@ -102,21 +102,12 @@ void XL_ENTRY(wide_carry)(const int32_t *sums, int64_t row, int64_t limbs, const
     }
 }
 
-/* The digits of four rows: rows[0 .. 3] times `right`, each a place further. */
-XL_STAGE void xl_wide_add_rows(uint64_t *XL_RESTRICT sums, const uint64_t *XL_RESTRICT rows,
-                               const uint64_t *XL_RESTRICT right, int64_t count) {
-    const uint64_t a = (uint32_t)rows[0], b = (uint32_t)rows[1], c = (uint32_t)rows[2], d = (uint32_t)rows[3];
-    for (int64_t j = 0; j < count; ++j)
-        sums[j] += (uint64_t)(uint32_t)right[j] * a + (uint64_t)(uint32_t)right[j - 1] * b +
-                   (uint64_t)(uint32_t)right[j - 2] * c + (uint64_t)(uint32_t)right[j - 3] * d;
-}
-
 void XL_ENTRY(wide_digit_products)(uint64_t *sums, const uint64_t *left, int64_t left_count, const uint64_t *right,
                                    int64_t right_count) {
     /* whole vectors */
     const int64_t count = (right_count + XL_WIDE_DIGIT_ROWS - 1 + XL_WORD_LANES - 1) / XL_WORD_LANES * XL_WORD_LANES;
     for (int64_t i = 0; i < left_count; i += XL_WIDE_DIGIT_ROWS)
-        xl_wide_add_rows(sums + i, left + i, right, count);
+        xl_add_rows(sums + i, left + i, right, count);
 }
 
 #endif

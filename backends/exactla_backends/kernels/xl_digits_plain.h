@@ -24,4 +24,12 @@ XL_STAGE void xl_digit_sums(int64_t *XL_RESTRICT sums, int64_t pitch, const int3
             sums[p * pitch + w] = total[p][w];
 }
 
+/* Requires: digits of at most 31 bits, and a count that is a multiple of 8.
+ * Ensures: sums[j] grows by the sum over i < 4 of rows[i] * right[j - i], modulo 2**64. */
+XL_STAGE void xl_add_rows(uint64_t *XL_RESTRICT sums, const uint64_t *rows, const uint64_t *XL_RESTRICT right,
+                          int64_t count) {
+    for (int64_t j = 0; j < count; ++j)
+        sums[j] += rows[0] * right[j] + rows[1] * right[j - 1] + rows[2] * right[j - 2] + rows[3] * right[j - 3];
+}
+
 #endif

@@ -67,4 +67,18 @@ XL_STAGE void xl_digit_sums(int64_t *sums, int64_t pitch, const int32_t *left, i
     }
 }
 
+/* Compilers make products of 64 bits of these. */
+XL_STAGE void xl_add_rows(uint64_t *XL_RESTRICT sums, const uint64_t *rows, const uint64_t *XL_RESTRICT right,
+                          int64_t count) {
+    XL_DIGIT_VECTOR row[4];
+    for (int32_t i = 0; i < 4; ++i)
+        row[i] = XL_DIGIT_OP(set1_epi32)((int32_t)rows[i]);
+    for (int64_t j = 0; j < count; j += XL_DIGIT_HALF) {
+        XL_DIGIT_VECTOR sum = XL_DIGIT_LOAD(sums + j);
+        for (int32_t i = 0; i < 4; ++i)
+            sum = XL_DIGIT_OP(add_epi64)(sum, XL_DIGIT_OP(mul_epi32)(row[i], XL_DIGIT_LOAD(right + j - i)));
+        XL_DIGIT_STORE(sums + j, sum);
+    }
+}
+
 #endif

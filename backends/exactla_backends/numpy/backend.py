@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from exactla.backend import Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat
-from exactla.libraries.base import Source
 from exactla.results import Rounding
 from exactla_backends.host_memory import HostMemory
 from exactla_backends.numpy import direct, engines, interval, rounding, special
@@ -31,6 +30,9 @@ class NumpyBackend(HostMemory, HostSystems):
     engines: tuple[Engine, ...] = engines.ENGINES
     leading_bits = 172
 
+    def __init__(self) -> None:
+        self.direct = direct.product
+
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
         moduli = len(base.moduli)
         size = np.dtype(engines.DTYPES[engine.name]).itemsize
@@ -49,18 +51,6 @@ class NumpyBackend(HostMemory, HostSystems):
         # entries that threads work on at a time: pieces of one operand after the other, then of the results
         scratch = min(team * CHUNK, operands + results) * 8 * (4 * moduli + 6 * limbs + 32)
         return converted + made + excess + planes + scratch
-
-    def direct(
-        self,
-        left: Source,
-        right: Source,
-        transposed: bool,
-        format: FloatFormat,
-        roundings: Sequence[Rounding],
-        *,
-        checks: bool = True,
-    ) -> Sequence[Array] | None:
-        return direct.product(left, right, transposed, format, roundings)
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return engines.is_exact(engine, modulus_limit)

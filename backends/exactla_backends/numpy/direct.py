@@ -16,7 +16,13 @@ MOST_PRODUCTS = 128
 
 
 def product(
-    left: Source, right: Source, transposed: bool, format: FloatFormat, roundings: Sequence[Rounding]
+    left: Source,
+    right: Source,
+    transposed: bool,
+    format: FloatFormat,
+    roundings: Sequence[Rounding],
+    *,
+    checks: bool = True,  # noqa: ARG001 - of whoever reads operands twice
 ) -> list[NDArray[np.unsignedinteger]] | None:
     """Encodings [R, C] of left @ right, or left @ right.T, for each rounding; None where it is not for here."""
     for source in (left, right):

@@ -69,6 +69,9 @@ class HostSystems:
     def minors(self, matrix: Array, primes: Sequence[int]) -> list[Minor]:
         return minors(matrix, primes)
 
+    def minor_limits(self, shape: tuple[int, int]) -> tuple[int, ...]:
+        return (1 << 22,)
+
     def cramer(self, matrix: Array, right_side: Array, primes: Sequence[int]) -> tuple[Array, Array]:
         return modular.cramer(matrix, right_side, primes)
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from exactla.backend import Elimination, Engine
+from exactla.core import expansions
+from exactla.core.expansions import Expansions
 from exactla.core.limb_entries import bit_lengths, longest, magnitudes
 from exactla.core.limbs import (
     Limbs,
@@ -34,6 +36,7 @@ class HostMultiprecision:
 
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
+    expansions: Expansions = expansions
 
     def few_unknowns(self, limbs: int) -> int:
         return 128

@@ -85,7 +85,7 @@ def test_moduli_are_added_where_factors_grow(emulated, monkeypatch):
 @pytest.mark.parametrize(("bits", "limbs"), [(30, 1), (212, 5), (3000, 40), (3000, 60)])
 def test_tables(emulated, bits, limbs):
     """Against Python's integers."""
-    device = registry.load("cuda").multiprecision._device
+    device = registry.load("cuda").multiprecision._device  # type: ignore[attr-defined]
     tables = emulated.wide_tables.Tables(device)
     base = residue_base(65280, bits)
     count, octets = 2 * len(base.moduli), 8 * limbs

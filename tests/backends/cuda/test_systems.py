@@ -10,7 +10,7 @@ from exactla.core.conditions import Conditions
 from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.primes import primes_below
-from tests.backends.verbs.test_lifting import assert_lifts, value
+from tests.backends.verbs.test_lifting import assert_lifts, assert_minors, value
 
 
 @pytest.fixture
@@ -119,6 +119,41 @@ def test_primes_that_divide_the_determinant_are_left_out(solver, rng):
     found = dixon.find_lifting(solver, IntegerMatrix(a), Conditions())
     assert set(primes) - set(found.base.moduli) == {*primes[:3], primes[7]}
     assert_solves(a, rng.integers(-9, 10, 20))
+
+
+@pytest.mark.parametrize("rank", [0, 1, 31, 60])
+@pytest.mark.parametrize("shape", [(33, 33), (70, 35), (40, 130)])
+def test_minors_with_columns_without_pivots(solver, rng, ampere, shape, rank):
+    """Of every block some columns depend on those before them."""
+    matrix = rng.integers(-99, 100, (shape[0], rank)) @ rng.integers(-99, 100, (rank, shape[1]))
+    matrix[:, 1::3] = 2 * matrix[:, :-1:3]
+    matrix[:, 5] = 0
+    ampere.gpu.launches.clear()
+    assert_minors(solver, matrix, [251, 3, 101])
+    assert any(launch.kernel == "xl_system_panel" for launch in ampere.gpu.launches)
+
+
+def test_minors_of_long_entries_and_of_long_matrices(solver, rng, ampere):
+    matrix = random_numbers(rng, (35, 34), 200)
+    matrix[:, 3] = matrix[:, 0] - matrix[:, 2]
+    assert_minors(solver, matrix, [251, 241])
+    ampere.gpu.launches.clear()
+    assert_minors(solver, rng.integers(-9, 10, (3, 90)), [251])
+    assert_minors(solver, rng.integers(-9, 10, (33, 33)), [4194301])
+    assert not ampere.gpu.launches
+
+
+def test_ranks_that_small_primes_do_not_show(solver, rng, ampere):
+    """All primes of a batch divide an entry of the diagonal: a larger one has to decide."""
+    a = np.diag([1] * 20).astype(object)
+    a[7, 7] = int(np.prod(np.array(primes_below(256, 29), object)))
+    a[:7, 7:] = rng.integers(-9, 10, (7, 13))
+    a[:, 3] = a[:, 0] + a[:, 2]
+    with xl.backend("cuda"):
+        assert xl.rank(a) == 19
+        basis = xl.nullspace(a)
+    assert basis.numerators.ravel().tolist() == [-1, 0, -1, 1] + [0] * 16
+    assert any(launch.kernel == "xl_system_panel" for launch in ampere.gpu.launches)
 
 
 def test_a_singular_matrix_is_proven_to_be_one(solver, rng):

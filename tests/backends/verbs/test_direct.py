@@ -28,7 +28,9 @@ def takes(device, rows, depth, columns):
 
 
 def direct(device, a, b, roundings=ENDS, name="float64", transposed=False):
-    """What the verb returns."""
+    """What the shortcut returns, None where there is none."""
+    if device.backend.direct is None:
+        return None
     sources = read(a, "a"), read(b, "b")
     return device.backend.direct(*sources, transposed, FLOAT_FORMATS[name], roundings)
 
@@ -193,7 +195,7 @@ def test_any_product(device, data):
 @pytest.fixture
 def asked(monkeypatch, device):
     """What `direct` was asked and answered."""
-    true, seen = device.backend.direct, []
+    true, seen = device.backend.direct or (lambda *args, **options: None), []
 
     def noting(*args, **options):
         seen.append(true(*args, **options))

@@ -164,3 +164,19 @@ def test_product(backend, rng, rows, depth, columns, left_bits, right_bits):
         sides = verbs.upload(limbs(a, left_bits)), verbs.upload(limbs(b, right_bits))
         found = verbs.download(verbs.product(*sides, bits // 64 + 1, base, engine))
         assert from_limbs(found).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("growth", [0, 40])
+def test_substitute(backend, rng, columns, growth):
+    """Unknowns of a triangular system, also where each is much longer than those before it."""
+    verbs, size, precision = registry.load(backend).multiprecision, 37, 150
+    lower, sums = edges(rng, (size, size), precision + growth), edges(rng, (size, columns), 2 * precision)
+    divisors = [int(x) or 1 for x in edges(rng, size, precision)]
+    buffers = [verbs.upload(limbs(x, bits)) for x, bits in ((lower, precision + growth), (sums, 2 * precision))]
+    for by in (None, divisors):
+        found = from_limbs(verbs.download(verbs.substitute(buffers[0], by, precision, buffers[1])))
+        for i in range(size):
+            totals = sums[i] - (lower[i, :i].dot(found[:i]) if i else 0)
+            divisor = by[i] if by else 1 << precision
+            assert found[i].tolist() == [nearest_quotient(int(s), divisor) for s in totals]

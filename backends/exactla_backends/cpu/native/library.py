@@ -149,6 +149,8 @@ Lifting = _structure(
 LongIntegers = _structure(
     "LongIntegers", limbs=Pointer, row_stride=I64, entry_stride=I64, count=I64, rows=I64, columns=I64
 )
+Components = _structure("Components", words=Pointer, rows=I64, count=I64)
+ComponentScan = _structure("ComponentScan", not_finite=I64, overlap=I64, lowest=I64, highest=I64)
 WideBase = _structure(
     "WideBase",
     constants=Pointer,
@@ -196,6 +198,7 @@ Panel = _structure(
     places=Pointer,
     pivots=Pointer,
     value=Pointer,
+    nanoseconds=Pointer,
 )
 
 
@@ -375,6 +378,12 @@ def long_integers(limbs: Array) -> ctypes.Structure:
     rows, columns, count = limbs.shape
     strides = (s // limbs.itemsize for s in limbs.strides[:2])
     return keep(LongIntegers(pointer(limbs), *strides, count, rows, columns), limbs)
+
+
+def components(words: Array) -> ctypes.Structure:
+    """Encodings [rows, components] of float64."""
+    words = np.ascontiguousarray(words, np.uint64)
+    return keep(Components(pointer(words), *words.shape), words)
 
 
 def plane_stack(planes: Array) -> ctypes.Structure:

@@ -262,6 +262,31 @@ int64_t xl_native_round_leading(const xl_instructions *set, const xl_long_intege
 /* Requires: x has one row, count > 0. Ensures: the first k < count with the largest |entry order[k]|. */
 int64_t xl_native_largest(const xl_instructions *set, const xl_long_integers *x, const int64_t *order, int64_t count);
 
+/* Numbers of several float64 components, in their encodings [rows][count]. */
+typedef struct {
+    uint64_t *words;
+    int64_t rows, count;
+} xl_components;
+
+/* The first encoding that is not finite and the first row whose components overlap, as exactla/core/expansions.py has it, or
+ * INT64_MAX; components are multiples of 2**lowest below 2**highest, or INT64_MAX and INT64_MIN where all are 0. */
+typedef struct {
+    int64_t not_finite, overlap, lowest, highest;
+} xl_component_scan;
+
+int64_t xl_native_scan_components(const xl_instructions *set, const xl_components *x, xl_component_scan *found,
+                                  int64_t threads);
+
+/* Ensures: sums of the components of each row in units of 2**exponent, which they are multiples of, modulo
+ * 2**(64 sums->count). */
+int64_t xl_native_sum_components(const xl_instructions *set, const xl_components *x, int64_t exponent,
+                                 const xl_long_integers *sums, int64_t threads);
+
+/* Requires: |exponent| <= 2**40. Ensures: each component is the nearest float64, ties to even, to what those before it leave of
+ * an integer times 2**exponent. */
+int64_t xl_native_take_components(const xl_instructions *set, const xl_long_integers *integers, int64_t exponent,
+                                  const xl_components *x, int64_t threads);
+
 /* Constants of many moduli; see cpu/wide.py. */
 typedef struct {
     const xl_wide_modulus *constants;
@@ -335,6 +360,8 @@ int64_t xl_native_exchange(const xl_instructions *set, const xl_elimination *e, 
 int64_t xl_native_keep_upper(const xl_instructions *set, const xl_elimination *e, int64_t start, int64_t stop,
                              int64_t threads);
 
+enum { XL_PANEL_PARTS = 2 };
+
 /* A block of columns [start, stop) of L and of rows of U, in units of 2**-precision; the sums s_ij are those of
  * exactla/core/lu.py. */
 typedef struct {
@@ -348,6 +375,7 @@ typedef struct {
     int64_t *places;  /* [stop - start] */
     uint64_t *pivots; /* [stop - start][limbs of an entry of U] */
     uint64_t *value;  /* [limbs of a sum] */
+    int64_t *nanoseconds; /* [XL_PANEL_PARTS]: grows by what conversions into residues took, and reconstruction out of them */
 } xl_panel;
 
 /* Requires: column_sums of the block.

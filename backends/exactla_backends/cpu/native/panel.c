@@ -76,6 +76,15 @@ static int room_new(const panel_job *job, xl_strip_room *room) {
     return xl_strip_room_new(room, job->set, XL_STRIP, depth, xl_division_limbs(&sizes, limbs));
 }
 
+/* Counts what a thread of a team took. */
+static void count_time(const panel_job *job, const xl_strip_room *room, int team) {
+    for (int64_t i = 0; i < XL_PANEL_PARTS; ++i) {
+        const int64_t share = room->nanoseconds[i] / team;
+#pragma omp atomic
+        job->panel->nanoseconds[i] += share;
+    }
+}
+
 /* ---- rows of U ---------------------------------------------------------------------------------------------------- */
 
 /* Entries of row start + k of U in consecutive columns. */
@@ -97,7 +106,7 @@ static int round_sum(const xl_panel *panel, const uint64_t *sum, int64_t count, 
 }
 
 /* Ensures: entries of U from limbs `first` on of their sums; returns whether rounding is in doubt. */
-static int round_row(const xl_strip_room *room, const row_strip *s, const int32_t *quotients, int64_t row, int64_t first) {
+static int round_row(xl_strip_room *room, const row_strip *s, const int32_t *quotients, int64_t row, int64_t first) {
     const xl_panel *panel = s->job->panel;
     const xl_long_integers *to = panel->upper_entries;
     const int64_t count = s->job->count - first, shift = panel->precision - LIMB * first;
@@ -126,7 +135,7 @@ static void place_row_and_factors(const void *context, int64_t p, int16_t *resid
         *factor_of(s->job, s->column + i - s->job->panel->start, p, s->k) = residues[i];
 }
 
-static void finish_row(const xl_strip_room *room, const row_strip *s, const xl_strip_sums *sums, int64_t row,
+static void finish_row(xl_strip_room *room, const row_strip *s, const xl_strip_sums *sums, int64_t row,
                        xl_place_residues place) {
     const xl_panel *panel = s->job->panel;
     const xl_long_integers *to = panel->upper_entries;
@@ -140,7 +149,7 @@ static void finish_row(const xl_strip_room *room, const row_strip *s, const xl_s
 }
 
 /* All rows of the block for a strip of columns. */
-static void finish_rows(const panel_job *job, const xl_strip_room *room, int64_t piece) {
+static void finish_rows(const panel_job *job, xl_strip_room *room, int64_t piece) {
     const xl_panel *panel = job->panel;
     const xl_elimination *e = panel->factors;
     const int64_t first = piece * job->width, columns = e->columns - panel->stop;
@@ -197,6 +206,8 @@ int64_t xl_native_panel_rows(const xl_instructions *set, const xl_panel *panel, 
 #pragma omp atomic write
                 failed = XL_OUT_OF_MEMORY;
             }
+        if (ready)
+            count_time(&job, &room, team);
         xl_strip_room_free(&room);
     }
     free(job.whole);
@@ -206,7 +217,7 @@ int64_t xl_native_panel_rows(const xl_instructions *set, const xl_panel *panel, 
 /* ---- columns of L ------------------------------------------------------------------------------------------------- */
 
 /* s_ij of the next column in a strip of rows, from a limb on, and zeros below it. */
-static void sum_column(const panel_job *job, const xl_strip_room *room, int64_t piece, int64_t from) {
+static void sum_column(const panel_job *job, xl_strip_room *room, int64_t piece, int64_t from) {
     const xl_panel *panel = job->panel;
     const xl_elimination *e = panel->factors;
     const int64_t first = piece * job->width, entries = minimum(job->width, rows_of(job) - first), k = job->done;
@@ -284,7 +295,7 @@ static void choose_pivot(panel_job *job) {
 }
 
 /* Entries of U beside the pivot that was chosen last, in columns of the block. */
-static void finish_rest_of_row(const panel_job *job, const xl_strip_room *room) {
+static void finish_rest_of_row(const panel_job *job, xl_strip_room *room) {
     const xl_panel *panel = job->panel;
     const xl_elimination *e = panel->factors;
     const int64_t k = job->done, row = panel->order[k], entries = block_of(job) - 1 - k;
@@ -320,7 +331,7 @@ static void place_column(const void *context, int64_t p, int16_t *residues) {
 }
 
 /* L_ij of the column whose pivot was chosen last, in a strip of rows. */
-static void divide_column(const panel_job *job, const xl_strip_room *room, int64_t piece) {
+static void divide_column(const panel_job *job, xl_strip_room *room, int64_t piece) {
     const xl_long_integers *to = job->panel->lower_entries;
     const int64_t first = piece * job->width, entries = minimum(job->width, rows_of(job) - first);
     const column_strip s = {job, first, entries};
@@ -343,7 +354,7 @@ static void close_column(panel_job *job) {
 }
 
 /* What the threads of a team do together. A strip of rows has one thread for all columns: `static` sees to that. */
-static void finish_columns(panel_job *job, const xl_strip_room *room) {
+static void finish_columns(panel_job *job, xl_strip_room *room) {
     while (job->done < block_of(job)) {
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < job->pieces; ++i)
@@ -406,8 +417,10 @@ int64_t xl_native_panel_columns(const xl_instructions *set, const xl_panel *pane
             missing = 1;
         }
 #pragma omp barrier
-        if (!missing)
+        if (!missing) {
             finish_columns(&job, &room);
+            count_time(&job, &room, team);
+        }
         xl_strip_room_free(&room);
     }
     free(job.whole);

@@ -4,6 +4,8 @@
 #include "quotients.h"
 #include "sharing.h"
 
+#include <time.h>
+
 enum {
     GROUP = 16,         /* moduli whose digits are 32 rows of a table */
     LIMBS_A_TIME = 4,
@@ -21,6 +23,7 @@ int xl_strip_room_new(xl_strip_room *room, const xl_instructions *set, int64_t w
         return 0;
     at = (char *)room->whole + (ALIGNMENT - (uintptr_t)room->whole % ALIGNMENT);
     room->set = set;
+    memset(room->nanoseconds, 0, sizeof room->nanoseconds);
     room->packed = (int8_t *)at;
     room->octets = room->packed + octets;
     room->sums = (int32_t *)(void *)(room->octets + octets);
@@ -39,6 +42,12 @@ void xl_strip_room_free(xl_strip_room *room) {
 
 int64_t xl_octets_depth(int64_t limbs) {
     return round_up(8 * limbs + 1, XL_MATRIX_DEPTH);
+}
+
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return INT64_C(1000000000) * now.tv_sec + now.tv_nsec;
 }
 
 void xl_signed_octets(const uint64_t *x, int64_t count, int8_t *octets, int64_t depth) {
@@ -66,9 +75,10 @@ static void table_sums(const xl_strip_room *room, int64_t entries, const int8_t 
     xl_matrix_sums(room->set->matrix, &job, room->scratch);
 }
 
-void xl_strip_residues(const xl_strip_room *room, const xl_wide_base *base, const xl_strip *strip,
+void xl_strip_residues(xl_strip_room *room, const xl_wide_base *base, const xl_strip *strip,
                        xl_place_residues place, const void *job) {
     const int64_t depth = xl_octets_depth(strip->count), padded = round_up(strip->entries, XL_WIDE_LANES);
+    const int64_t start = nanoseconds();
     for (int64_t i = 0; i < strip->entries; ++i)
         xl_signed_octets(strip->limbs + i * strip->stride, strip->count, room->octets + i * depth, depth);
     pack(room, strip->entries, depth);
@@ -80,11 +90,12 @@ void xl_strip_residues(const xl_strip_room *room, const xl_wide_base *base, cons
             place(job, p + i, room->residues);
         }
     }
+    room->nanoseconds[XL_CONVERSION] += nanoseconds() - start;
 }
 
-void xl_strip_weigh(const xl_strip_room *room, const xl_wide_base *base, const xl_strip_sums *from, int64_t entries,
+void xl_strip_weigh(xl_strip_room *room, const xl_wide_base *base, const xl_strip_sums *from, int64_t entries,
                     int32_t *quotients) {
-    const int64_t depth = base->cofactors_depth, padded = round_up(entries, XL_WIDE_LANES);
+    const int64_t depth = base->cofactors_depth, padded = round_up(entries, XL_WIDE_LANES), start = nanoseconds();
     int64_t fractions[XL_STRIP] = {0};
     int16_t digits[XL_STRIP], *matrix = (int16_t *)(void *)room->octets;
     memset(matrix, 0, (size_t)(entries * depth));
@@ -109,6 +120,7 @@ void xl_strip_weigh(const xl_strip_room *room, const xl_wide_base *base, const x
     for (int64_t i = 0; i < padded; ++i)
         quotients[i] = (int32_t)((fractions[i] + (INT64_C(1) << (FRACTION_BITS - 1))) >> FRACTION_BITS);
     pack(room, entries, depth);
+    room->nanoseconds[XL_RECONSTRUCTION] += nanoseconds() - start;
 }
 
 /* Limbs of sums of `rows` octets at rows of a table, from the lowest on. */
@@ -123,10 +135,12 @@ static void carried_sums(const xl_strip_room *room, int64_t entries, const int8_
     }
 }
 
-void xl_strip_limbs(const xl_strip_room *room, const xl_wide_base *base, int64_t entries, const int32_t *quotients,
+void xl_strip_limbs(xl_strip_room *room, const xl_wide_base *base, int64_t entries, const int32_t *quotients,
                     int64_t first, int64_t count) {
+    const int64_t start = nanoseconds();
     carried_sums(room, entries, base->cofactors + 8 * first * base->cofactors_depth, base->cofactors_depth, count,
                  base->cofactors_depth, quotients, base->product + 8 * first);
+    room->nanoseconds[XL_RECONSTRUCTION] += nanoseconds() - start;
 }
 
 void xl_strip_times(const xl_strip_room *room, int64_t entries, int64_t depth, const int8_t *table, int64_t count) {

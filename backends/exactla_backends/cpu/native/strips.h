@@ -7,7 +7,12 @@
 
 #include "native.h"
 
-enum { XL_STRIP = XL_WIDE_MOST /* entries of a strip, at most */ };
+enum {
+    XL_STRIP = XL_WIDE_MOST, /* entries of a strip, at most */
+    /* what time is counted of */
+    XL_CONVERSION = 0,
+    XL_RECONSTRUCTION = 1
+};
 
 /* Memory that strips are worked on in, by one thread. */
 typedef struct {
@@ -19,6 +24,7 @@ typedef struct {
     uint64_t *first, *second; /* an integer each */
     uint64_t *quotients;     /* what the functions of quotients.h work in */
     int16_t *residues;       /* [XL_STRIP] */
+    int64_t nanoseconds[XL_PANEL_PARTS];
     void *whole;
 } xl_strip_room;
 
@@ -43,7 +49,7 @@ typedef struct {
 /* Calls `place` with the centred residues of the entries, modulus by modulus; they may be written up to the next multiple
  * of XL_WIDE_LANES. */
 typedef void (*xl_place_residues)(const void *job, int64_t modulus, int16_t *residues);
-void xl_strip_residues(const xl_strip_room *room, const xl_wide_base *base, const xl_strip *strip,
+void xl_strip_residues(xl_strip_room *room, const xl_wide_base *base, const xl_strip *strip,
                        xl_place_residues place, const void *job);
 
 /* Sums in residues: see xl_wide_sums, for consecutive entries of one row. */
@@ -56,13 +62,13 @@ typedef struct {
 } xl_strip_sums;
 
 /* Makes the weighted residues of sums ready for xl_strip_limbs. Ensures: quotients[i] times M is what they exceed sum i by. */
-void xl_strip_weigh(const xl_strip_room *room, const xl_wide_base *base, const xl_strip_sums *sums, int64_t entries,
+void xl_strip_weigh(xl_strip_room *room, const xl_wide_base *base, const xl_strip_sums *sums, int64_t entries,
                     int32_t *quotients);
 
 /* Requires: xl_strip_weigh, and nothing else in this room since.
  * Ensures: room->limbs[j * XL_STRIP + i] are limbs first + j of sum i, for j < count, as if octets below them were 0 before
  * carries: the integer of these limbs is at most 2**23 off, to either side. */
-void xl_strip_limbs(const xl_strip_room *room, const xl_wide_base *base, int64_t entries, const int32_t *quotients,
+void xl_strip_limbs(xl_strip_room *room, const xl_wide_base *base, int64_t entries, const int32_t *quotients,
                     int64_t first, int64_t count);
 
 /* The same of the entries times an integer, whose octets are those of the table: octet o of the product, without what is

@@ -41,7 +41,7 @@ typedef struct {
     const xl_division *division;
 } wide_job;
 
-typedef void (*work_on_strip)(const wide_job *job, const xl_strip_room *room, const place *at);
+typedef void (*work_on_strip)(const wide_job *job, xl_strip_room *room, const place *at);
 
 /* Does the strips of `over` on as many threads as they are worth, each with memory for tables so deep and such integers. */
 static int64_t for_strips(const xl_instructions *set, const wide_job *job, work_on_strip work,
@@ -89,7 +89,7 @@ static void place_residues(const void *context, int64_t p, int16_t *residues) {
     }
 }
 
-static void residues_of_strip(const wide_job *job, const xl_strip_room *room, const place *at) {
+static void residues_of_strip(const wide_job *job, xl_strip_room *room, const place *at) {
     const xl_strip strip = strip_of(job->x, at);
     const placement to = {job, room, at};
     xl_strip_residues(room, job->base, &strip, place_residues, &to);
@@ -103,7 +103,7 @@ int64_t xl_native_wide_residues(const xl_instructions *set, const xl_wide_base *
 
 /* ---- out of residues ---------------------------------------------------------------------------------------------- */
 
-static void integers_of_strip(const wide_job *job, const xl_strip_room *room, const place *at) {
+static void integers_of_strip(const wide_job *job, xl_strip_room *room, const place *at) {
     const xl_wide_sums *from = job->sums;
     const xl_long_integers *to = job->to;
     const xl_strip_sums sums = {.sums = from->sums + at->row * from->sums_row + at->first,
@@ -123,7 +123,7 @@ int64_t xl_native_wide_integers(const xl_instructions *set, const xl_wide_base *
 
 /* ---- division ----------------------------------------------------------------------------------------------------- */
 
-static void divide_strip(const wide_job *job, const xl_strip_room *room, const place *at) {
+static void divide_strip(const wide_job *job, xl_strip_room *room, const place *at) {
     const xl_strip strip = strip_of(job->x, at);
     uint64_t *to = entry(job->to, at->row, at->first);
     uint8_t doubtful[XL_STRIP];

@@ -7,8 +7,8 @@
  *
  * Rows are not exchanged: the pivot of column k is in whatever row pivots[k], and `places` is the inverse permutation, -1
  * in rows that had none yet. The panel of a block is transformed column by column, by one block of threads for each
- * prime; the right half of the result is A_*J with the rows R cleared, plus panel times A_RJ. A prime without an inverse
- * gets the determinant 0 and is left alone from there on. `common.cuh` stands before this text.
+ * prime; the right half of the result is A_*J with the rows R cleared, plus panel times A_RJ. A column without a pivot,
+ * which depends on those before it, is passed over: its place in pivots stays -1. `common.cuh` stands before this text.
  *
  * Planes are [primes, size, stride] octets, the stride a multiple of XL_TILE, with zeros past the size; constants are
  * (m, round(2**32 / m)) for each prime.
@@ -92,8 +92,6 @@ extern "C" __global__ void __launch_bounds__(1024)
     int8_t *const panel = is_shared ? (int8_t *)shared_panel : result;
     int32_t *pivots = all_pivots + prime * size, *places = all_places + prime * size;
     int32_t determinant = determinants[prime];
-    if (determinant == 0)
-        return;
     for (int32_t i = thread; i < XL_PANEL; i += (int32_t)blockDim.x)
         found[i] = XL_NOWHERE;
     for (int32_t i = thread; i < m; i += (int32_t)blockDim.x)
@@ -108,11 +106,8 @@ extern "C" __global__ void __launch_bounds__(1024)
             atomicMin(&found[k], candidate);
         __syncthreads();
         const int32_t row = found[k];
-        if (row == XL_NOWHERE) {
-            if (thread == 0)
-                determinants[prime] = 0;
-            return;
-        }
+        if (row == XL_NOWHERE)
+            continue;
         if (thread < XL_PANEL) {
             const int32_t pivot = panel[row * XL_PANEL + k], positive = pivot < 0 ? pivot + m : pivot;
             const int32_t entry = thread == k ? 1 : panel[row * XL_PANEL + thread];
@@ -138,10 +133,11 @@ extern "C" __global__ void __launch_bounds__(1024)
         for (int64_t i = thread; i < size * XL_PANEL / 16; i += blockDim.x)
             ((uint4 *)result)[i] = shared_panel[i];
     for (int64_t k = 0; k < XL_PANEL; ++k) {
-        const uint32_t *from = (const uint32_t *)(matrix + (k < count ? pivots[start + k] : 0) * stride);
+        const int32_t pivot = k < count ? pivots[start + k] : -1;
+        const uint32_t *from = (const uint32_t *)(matrix + (pivot < 0 ? 0 : pivot) * stride);
         uint32_t *to = (uint32_t *)(rows + (prime * XL_PANEL + k) * stride);
         for (int64_t w = thread; w < stride / 4; w += blockDim.x)
-            to[w] = k < count ? from[w] : 0;
+            to[w] = pivot < 0 ? 0 : from[w];
     }
 }
 
@@ -156,7 +152,7 @@ XL_INLINE uint4 xl_transposed(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
 /* Brings the transform of a panel to the whole matrix: a block of 256 threads for each tile. */
 extern "C" __global__ void __launch_bounds__(256)
     xl_system_update(int8_t *planes, int64_t size, int64_t stride, int64_t start, const int32_t *constants,
-                     const int8_t *panels, const int8_t *rows, const int32_t *all_places, const int32_t *determinants) {
+                     const int8_t *panels, const int8_t *rows, const int32_t *all_places) {
     __shared__ uint32_t left[XL_TILE][XL_PANEL_WORDS + 1];
     __shared__ uint4 right[XL_PANEL_WORDS][XL_TILE / 4];
     const int64_t prime = blockIdx.z, first_row = (int64_t)blockIdx.y * XL_TILE, first = (int64_t)blockIdx.x * XL_TILE;
@@ -165,8 +161,6 @@ extern "C" __global__ void __launch_bounds__(256)
     const int32_t x = thread % (XL_TILE / XL_PART) * XL_PART, y = thread / (XL_TILE / XL_PART) * XL_PART;
     const int32_t *places = all_places + prime * size;
     int32_t sums[XL_PART][XL_PART];
-    if (determinants[prime] == 0)
-        return;
     for (int32_t i = thread; i < XL_TILE * XL_PANEL_WORDS; i += 256) {
         const int64_t row = first_row + i / XL_PANEL_WORDS;
         left[i / XL_PANEL_WORDS][i % XL_PANEL_WORDS] =

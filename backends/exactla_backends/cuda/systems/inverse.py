@@ -1,4 +1,4 @@
-"""The inverse of a matrix modulo many primes at once; `inverse.cu` has the kernels."""
+"""The inverse of a matrix modulo many primes at once, and its largest minors; `inverse.cu` has the kernels."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.backend import Minor
 from exactla.core.elimination import parity
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cuda import driver
@@ -111,7 +112,7 @@ class Inversion:
             "xl_system_update",
             (stride // TILE, stride // TILE, primes),
             THREADS,
-            (self._planes, size, stride, 0, self._moduli, panels, rows, self._places, self._products),
+            (self._planes, size, stride, 0, self._moduli, panels, rows, self._places),
         )
         between = max(1, INTERRUPTIBLE // (primes * stride * stride * PANEL)) * PANEL
         for start in range(0, size, PANEL):
@@ -122,11 +123,20 @@ class Inversion:
             panel.run(device.stream)
             update.run(device.stream)
 
+    def minors(self) -> list[Minor]:
+        """A largest minor modulo each prime: waits for the device."""
+        found = []
+        for product, rows in zip(*self._eliminated(), strict=True):
+            columns = np.flatnonzero(rows >= 0)
+            found.append(Minor(tuple(rows[columns].tolist()), tuple(columns.tolist()), int(product)))
+        return found
+
     def finished(self) -> Inverses:
         """The inverses: waits for the device."""
-        device, size, primes = self._device, self._size, len(self._base.moduli)
-        found = device.download(self._products, np.dtype(np.int32), (primes * (1 + size),))
-        kept = np.flatnonzero(found[:primes]).astype(np.int32)
+        device, size = self._device, self._size
+        products, pivots = self._eliminated()
+        products[(pivots < 0).any(axis=1)] = 0
+        kept = np.flatnonzero(products).astype(np.int32)
         result = device.allocate(len(kept) * size * self._stride)
         self._kernels.launch(
             "xl_system_arrange",
@@ -140,6 +150,12 @@ class Inversion:
             result,
             self._stride,
             self._base,
-            tuple(int(d) for d in found[:primes]),
-            found[primes:].reshape(primes, size),
+            tuple(products.tolist()),
+            pivots,
         )
+
+    def _eliminated(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Products of pivots, and the row of each column's pivot, -1 where it has none [primes, size]."""
+        size, primes = self._size, len(self._base.moduli)
+        found = self._device.download(self._products, np.dtype(np.int32), (primes * (1 + size),)).copy()
+        return found[:primes], found[primes:].reshape(primes, size)

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from exactla.backend import Minor
 from exactla.core.expansion import integers_by_entry
 from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
@@ -19,6 +20,24 @@ PRIME_LIMIT, PRIMES = 256, 29
 
 LEAST_SIZE = 96
 """Sides of systems below which the host is done before a device has begun."""
+
+
+MOST_ROWS = 4
+"""Times as many rows as columns, or the reverse, up to which a device's elimination is worth its zeros."""
+
+
+def is_nearly_square(shape: tuple[int, ...]) -> bool:
+    """Whether a matrix of that shape is large enough for a device, and not too long when filled up to be square."""
+    return LEAST_SIZE <= max(shape) <= MOST_ROWS * min(shape)
+
+
+def minors(device: CudaDevice, constant: Constants, matrix: HostArray, primes: ResidueBase) -> list[Minor]:
+    """See `exactla.backend.Backend.minors`; primes are odd and below PRIME_LIMIT."""
+    size = max(matrix.shape)
+    filled = np.zeros((size, size), matrix.dtype)
+    filled[: matrix.shape[0], : matrix.shape[1]] = matrix
+    words, count = steps.matrix_words(device, IntegerMatrix(filled))
+    return Inversion(device, constant, words, size, count, primes).minors()
 
 
 class CudaLifting:
