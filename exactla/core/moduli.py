@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import log2, prod
 
-import gmpy2
-
 
 @dataclass(frozen=True)
 class ResidueBase:
@@ -20,7 +18,7 @@ class ResidueBase:
     @cached_property
     def product(self) -> int:
         """M, the product of the moduli."""
-        return int(prod(map(gmpy2.mpz, self.moduli)))
+        return prod(self.moduli)
 
     @cached_property
     def cofactors(self) -> tuple[int, ...]:
@@ -30,6 +28,8 @@ class ResidueBase:
     @cached_property
     def weights(self) -> tuple[int, ...]:
         """(M / m)**-1 mod m for each modulus m: s = sum over m of (s * weight mod m) * cofactor, modulo M."""
+        import gmpy2  # loaded where there are sums to be made
+
         product = gmpy2.mpz(self.product)
         return tuple(pow(int(product % (m * m)) // m, -1, m) if m > 1 else 0 for m in self.moduli)
 

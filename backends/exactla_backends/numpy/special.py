@@ -33,7 +33,9 @@ def special_pieces(operand: Operand) -> SpecialPieces:
 
 def _classes(operand: Operand) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
     if isinstance(operand.format, BigIntegerFormat):
-        return np.sign(np.sign(operand.buffer).sum(axis=0)), np.zeros(operand.shape), np.zeros(operand.shape, bool)
+        # limbs in two's complement: the top one has the sign
+        sign = np.where(operand.buffer[-1] < 0, -1, operand.buffer.any(axis=0))
+        return sign, np.zeros(operand.shape), np.zeros(operand.shape, bool)
     decoded = decode(operand.buffer, operand.format)
     sign = decoded.sign * (decoded.significand != 0)
     if not isinstance(operand.format, FloatFormat):
