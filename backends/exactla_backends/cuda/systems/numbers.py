@@ -17,7 +17,7 @@ from exactla_backends.device.planes import padded
 
 THREADS, SIDE, WARP = 256, 128, 32
 
-SUM_BYTES = 1 << 28
+SUM_BYTES = 1 << 30
 """Memory for sums of octets, which are made for some entries at a time."""
 
 DEPTH = (1 << 14) - 1
