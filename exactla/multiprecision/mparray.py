@@ -3,6 +3,7 @@
 Conversions of floats work on bit patterns in NumPy, those of objects entry by entry (`exactla.multiprecision.objects`).
 """
 
+from numbers import Rational
 from typing import Any, Literal
 
 import numpy as np
@@ -319,6 +320,8 @@ class MPArray(Convertible):
 
     def _compared(self, other: Any, told_by: Any) -> Any:
         """A bool for each entry, told by the sign of the difference, in an array of the limbs' library."""
+        if isinstance(other, Rational) and other.denominator != 1:
+            return (self * int(other.denominator))._compared(int(other.numerator), told_by)
         right = _operand(other)
         if right is None:
             return NotImplemented

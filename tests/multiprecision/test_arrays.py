@@ -93,6 +93,13 @@ def test_comparisons_go_by_value(pairs):
         assert compare(mp(xs), mp(xs)).tolist() == [compare(a, a) for a in xs]
 
 
+@given(st.lists(DYADICS, min_size=1, max_size=4), st.fractions())
+def test_comparisons_with_numbers_that_no_array_holds(values, number):
+    for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+        assert compare(mp(values), number).tolist() == [compare(x, number) for x in values]
+        assert compare(mp(values), gmpy2.mpq(number)).tolist() == [compare(x, number) for x in values]
+
+
 FACTORS = st.one_of(
     st.integers(-(1 << 32) - 2, (1 << 32) + 2), st.integers(), st.integers(-(1 << 200), 1 << 200), DYADICS
 )
