@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exactla import settings
+from exactla import registry, settings
 from exactla.arguments import integer
 from exactla.backend import Buffer, Multiprecision
 from exactla.core import lu, substitution
@@ -135,6 +135,10 @@ class LU:
     column_exponents: NDArray[np.int64]
     _verbs: Multiprecision
     _matrix: Numbers
+
+    def __reduce__(self) -> Any:
+        kept = self._factors, self.row_exponents, self.column_exponents
+        return _restored, (*kept, self._verbs.name, self._matrix)
 
     def __repr__(self) -> str:
         size = len(self._factors.order)
@@ -315,3 +319,8 @@ def _lost(lost: lu.LostPivot, precision: int) -> PrecisionError:
         f"as far as can be seen{known}",
         more,
     )
+
+
+def _restored(factors: lu.Factors, rows: Any, columns: Any, backend: str, matrix: Numbers) -> LU:
+    """The factors that were pickled or copied, with the verbs of their backend in this process."""
+    return LU(factors, rows, columns, registry.load(backend).multiprecision, matrix)

@@ -1,5 +1,7 @@
 """`lu_factor` beside its definition in Python's integers, on every backend."""
 
+import copy
+import pickle
 from fractions import Fraction
 
 import flint
@@ -196,6 +198,16 @@ def test_factors_print_in_a_line(backend):
     with xl.backend(backend):
         factors = xl.lu_factor([[3, 1], [1, 7]], precision=64)
     assert repr(factors) == "LU(2 x 2, 64 bits after the point, about 0 lost)"
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_solve_as_the_factors_do(backend, rng, again):
+    matrix, right = rng.standard_normal((5, 5)), rng.standard_normal((5, 2))
+    with xl.backend(backend):
+        factors = xl.lu_factor(matrix, precision=150)
+    found = again(factors)
+    assert (found.solve(right, refine=1) == factors.solve(right, refine=1)).all()
+    assert found.info.backend == factors.info.backend
 
 
 def test_no_rows(backend):
