@@ -140,7 +140,7 @@ class Multiprecision(Protocol):
         """target[...] = the same integers, for buffers of the same entries of which the target has no fewer limbs."""
 
     def gather(self, limbs: Buffer, places: "np.ndarray[Any, Any]") -> Buffer:
-        """Entries [*places.shape, l] of a contiguous buffer, by their places in C order, int64 on the host."""
+        """Entries [..., l] of a contiguous buffer, by their places in C order, int64 of any shape on the host."""
 
     # ---- verbs -----------------------------------------------------------------------------------------------------
     def add(self, left: Buffer, right: Buffer, count: int) -> Buffer:

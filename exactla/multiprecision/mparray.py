@@ -47,7 +47,7 @@ class MPArray(Convertible):
     gives an `MPArray` again, of no axes for an entry. Nothing converts to an array of floats unasked: ``np.asarray``
     and functions of NumPy raise TypeError.
 
-    Numbers made of an array on a device live there, and so does what is computed of them; `to_device` moves them.
+    Numbers made of an array on a device live there, and so does what is computed of them; ``to_device`` moves them.
     Operators take arrays of one device, and numbers. What is made entry by entry (``abs``, directed rounding, and all
     conversions to and from other numbers) is made on the host: the limbs are copied to it, and the result back.
 
