@@ -2,8 +2,9 @@
 
     python -m tests.interrupts BACKEND CALL SIZE
 
-prints the seconds from each of three signals, early and late in a call of that size, to its end, and fails where one of
-them is more than a second.
+prints the seconds that each of three signals, early and late in a call of that size, takes to end it, and fails where
+one of them is more than a second. On the host these are seconds of the calling thread on a processor, which other work
+on the machine does not change; where a device computes, the host only waits for it, and they are seconds of the clock.
 """
 
 import os
@@ -11,8 +12,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,12 @@ LIMIT = 1.0
 
 SMALL = 40
 """Side of the problems whose answers are compared."""
+
+ON_THE_HOST = ("numpy", "cpu")
+"""Backends whose calls compute in the calling thread, if they are told to use no other."""
+
+Clock = Callable[[], float]
+"""Seconds since some time."""
 
 Call = Callable[[int], str]
 """Works on a problem of a size and returns its digest."""
@@ -54,31 +61,40 @@ CALLS: dict[str, Call] = {"solve": solve, "lu": lu}
 """What can be interrupted, by name."""
 
 
-def interrupted(call: Call, size: int) -> Iterator[float]:
+def clock_of(backend: str) -> Clock:
+    """What measures how long a call on that backend goes on; to be read from any thread."""
+    if backend not in ON_THE_HOST:
+        return time.perf_counter
+    processor = time.pthread_getcpuclockid(threading.get_ident())
+    return lambda: time.clock_gettime(processor)
+
+
+def interrupted(call: Call, size: int, clock: Clock) -> Iterator[float]:
     """Seconds that a call goes on after a signal, for each delay; what a small call finds has to stay the same."""
     expected = call(SMALL)
     for delay in DELAYS:
         pressed: list[float] = []
-        timer = threading.Timer(delay, _press, (pressed,))
+        timer = threading.Timer(delay, _press, (clock, pressed))
         timer.start()
         try:
             while True:  # a fast device ends many calls before the signal
                 call(size)
         except KeyboardInterrupt:
-            yield perf_counter() - pressed[0]
+            yield clock() - pressed[0]
         if call(SMALL) != expected:
             raise ArithmeticError("an interrupt changed what a later call finds")
 
 
-def _press(pressed: list[float]) -> None:
-    pressed.append(perf_counter())
+def _press(clock: Clock, pressed: list[float]) -> None:
+    pressed.append(clock())
     os.kill(os.getpid(), signal.SIGINT)  # to the process: the main thread's pauses end, as those of a terminal do
 
 
 def assert_stops(backend: str, call: str, size: int) -> None:
-    """Run this module, in a process of its own."""
+    """Run this module, in a process of its own and on one thread."""
     command = [sys.executable, "-m", __name__, backend, call, str(size)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=one_thread)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(done.stdout.split()) == len(DELAYS)
 
@@ -88,7 +104,7 @@ def main(backend: str, call: str, size: str) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     worst = 0.0
     with xl.backend(backend):
-        for seconds in interrupted(CALLS[call], int(size)):
+        for seconds in interrupted(CALLS[call], int(size), clock_of(backend)):
             sys.stdout.write(f"{seconds:.3f}\n")
             worst = max(worst, seconds)
     return int(worst > LIMIT)
