@@ -1,5 +1,6 @@
 """Products of matrices of limbs, in blocks of rows that fit the memory."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from exactla import settings
@@ -37,14 +38,10 @@ class Multiplication:
         bits = sum_bits(self.home.most_bits(left), self.home.most_bits(right), depth) + 1
         plan = arithmetic(self.verbs, bits, settings.forced_engine.get())
         found = self.home.zeros((rows, columns, (bits + 2) // LIMB + 1))
-        step, needed = self._rows_at_a_time((rows, columns, depth), plan)
+        step, needed = rows_at_a_time(self.verbs, (rows, columns, depth), plan)
         turned = moved(right, self.home, self.verbs)
-        for start in range(0, rows, step):
-            block = slice(start, start + step)
+        for block in blocks_of_rows(rows, step):
             self._store(found[block], moved(left[block], self.home, self.verbs), turned, precision, plan)
-            report = settings.progress_callback.get()
-            if report is not None:
-                report(min(start + step, rows), rows)
         passes = -(-rows // step)
         info = Info(
             backend=self.verbs.name,
@@ -65,16 +62,32 @@ class Multiplication:
             product = self.verbs.round_leading(product, precision)
         self.home.store(target, moved(product, self.verbs, self.home))
 
-    def _rows_at_a_time(self, shape: tuple[int, int, int], plan: Arithmetic) -> tuple[int, int]:
-        """Rows of a block, and the workspace that it takes."""
-        rows, columns, depth = shape
-        base, engine = plan.base, plan.engine
-        allowed = allowed_bytes(self.verbs)
-        per_row = columns * depth * 4 * len(base.moduli) + 1
-        step = max(1, min(rows, MOST_WORK // per_row))
-        while step > 1 and self.verbs.product_bytes(step, columns, depth, base, engine) > allowed:
-            step = (step + 1) // 2
-        needed = self.verbs.product_bytes(step, columns, depth, base, engine)
-        if needed > allowed:
-            raise WorkspaceError(needed, allowed)
-        return step, needed
+
+def rows_at_a_time(verbs: Multiprecision, shape: tuple[int, int, int], plan: Arithmetic) -> tuple[int, int]:
+    """Rows of a block of a product of so many rows, columns and terms, and the workspace that it takes.
+
+    Raises
+    ------
+    WorkspaceError
+        Not even one row at a time fits the workspace limit.
+    """
+    rows, columns, depth = shape
+    base, engine = plan.base, plan.engine
+    allowed = allowed_bytes(verbs)
+    per_row = columns * depth * 4 * len(base.moduli) + 1
+    step = max(1, min(rows, MOST_WORK // per_row))
+    while step > 1 and verbs.product_bytes(step, columns, depth, base, engine) > allowed:
+        step = (step + 1) // 2
+    needed = verbs.product_bytes(step, columns, depth, base, engine)
+    if needed > allowed:
+        raise WorkspaceError(needed, allowed)
+    return step, needed
+
+
+def blocks_of_rows(rows: int, step: int) -> Iterator[slice]:
+    """The blocks, each of which is reported as progress when it is done."""
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+        report = settings.progress_callback.get()
+        if report is not None:
+            report(min(start + step, rows), rows)
