@@ -28,7 +28,11 @@ class ModulusLimits(NamedTuple):
         return self.least <= limit and (self.most is None or limit <= self.most)
 
 
+OCTET_LIMIT = 256
+"""Of moduli whose residues take 8 bits."""
+
 ANY_MODULI = ModulusLimits()
+OCTETS, LONGER = ModulusLimits(most=OCTET_LIMIT), ModulusLimits(least=OCTET_LIMIT + 1)
 
 
 @dataclass(frozen=True)

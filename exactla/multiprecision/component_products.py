@@ -14,7 +14,7 @@ from exactla.formats import FLOAT64
 from exactla.libraries.base import Source
 from exactla.libraries.bits import typed
 from exactla.multiprecision.conversions import COMPONENTS
-from exactla.multiprecision.multiplying import blocks_of_rows, rows_at_a_time
+from exactla.multiprecision.multiplying import blocks_of_rows, rows_at_a_time, wanted_moduli
 from exactla.multiprecision.places import HOST, verbs_for
 from exactla.results import Info
 
@@ -29,13 +29,13 @@ def product(left: Source, right: Source) -> tuple[Any, Info] | None:
     direct = verbs.component_products
     rows, depth, count = left.shape
     other_depth, columns, more = right.shape
-    if direct is None or depth != other_depth:
+    if direct is None or depth != other_depth or (settings.slice_count.get() or 0) > 1:
         return None
     a, b = direct.scan(_words(left)), direct.scan(_words(right).swapaxes(0, 1))
     if a is None or b is None:
         return None
     bits = sum_bits(a.bits, b.bits, depth) + 1
-    plan = arithmetic(verbs, bits, settings.forced_engine.get())
+    plan = arithmetic(verbs, bits, settings.forced_engine.get(), wanted_moduli())
     if not direct.takes(plan.engine, bits):
         return None
     try:
