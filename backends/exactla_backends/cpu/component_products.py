@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla.backend import Engine
+from exactla.core.limbs import OCTETS
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FLOAT64
 from exactla.results import Rounding
@@ -23,6 +24,10 @@ ENGINE = Engine("int8", 31, (256, 65280))
 
 MOST_BITS = 960
 """Of sums. Longer ones are made of limbs by products with tables, which are faster for many moduli."""
+
+
+NONE = 1 << 40
+"""Larger than any exponent."""
 
 
 class ScannedComponents(NamedTuple):
@@ -47,18 +52,35 @@ class NativeComponentProducts:
         return engine.name == ENGINE.name and bits <= MOST_BITS
 
     def scan(self, words: NDArray[np.uint64]) -> ScannedComponents | None:
-        rows, _, count = words.shape
-        lowest, highest = np.empty((2, rows), np.int64)
-        nonfinite = (I64 * count)()
-        bits = self._native.run(
+        rows, depth, count = words.shape
+        if words.strides[1:] == (count * OCTETS, OCTETS):
+            found = self._ranges(words.reshape(rows, depth * count))
+        elif words.strides[::2] == (count * OCTETS, OCTETS):
+            found = self._ranges(words.swapaxes(1, 2).reshape(rows * count, depth))
+        else:
+            return self.scan(np.ascontiguousarray(words))
+        if found is None:
+            return None
+        lowest, highest = (x.reshape(rows, -1) for x in found)
+        some = lowest < highest  # elsewhere all are 0
+        lowest = np.where(some, lowest, NONE).min(axis=1)
+        highest = np.where(some, highest, -NONE).max(axis=1)
+        bits = int((highest - lowest).max())
+        return ScannedComponents(words, np.where(lowest < NONE, lowest, 0), max(bits, 0))
+
+    def _ranges(self, words: Array) -> tuple[Array, Array] | None:
+        """Lowest and highest bits of the entries of each row [R, K]; None where one is not finite."""
+        lowest, highest = np.empty((2, len(words)), np.int64)
+        nonfinite = I64(0)
+        self._native.run(
             "scan",
-            _stacks(words, None, 0),
-            I64(count),
+            ctypes.byref(library.stack(words[None], FLOAT64, None, 0, 0)),
+            I64(1),
             library.Pointer(library.pointer(lowest)),
             library.Pointer(library.pointer(highest)),
-            nonfinite,
+            ctypes.byref(nonfinite),
         )
-        return None if any(nonfinite) else ScannedComponents(words, lowest, bits)
+        return None if nonfinite.value else (lowest, highest)
 
     def residues(self, numbers: ScannedComponents, base: ResidueBase) -> OperandPlanes | None:
         rows, depth, count = numbers.words.shape
@@ -66,7 +88,7 @@ class NativeComponentProducts:
         planes = aligned((1, len(base.moduli) * octets, rows, padded_depth(depth)))
         broken = self._native.run(
             "component_residues",
-            _stacks(numbers.words, numbers.exponents, numbers.bits),
+            _stacks(numbers),
             I64(count),
             ctypes.byref(library.residue_table(base, limbs_for(numbers.bits), octets, None)),
             I64(octets),
@@ -97,8 +119,9 @@ class NativeComponentProducts:
         return self._native.run("multiply_round", ctypes.byref(product.product), ctypes.byref(job)) == 0
 
 
-def _stacks(words: NDArray[np.uint64], exponents: Array | None, bits: int) -> ctypes.Array[ctypes.Structure]:
+def _stacks(numbers: ScannedComponents) -> ctypes.Array[ctypes.Structure]:
     """Each component [R, K] as a matrix of its own."""
-    checks = library.EXPECT_FINITE
-    kept = [library.stack(words[None, ..., i], FLOAT64, exponents, bits, checks) for i in range(words.shape[-1])]
-    return (library.Stack * len(kept))(*kept)
+    words, exponents, bits = numbers
+    count = words.shape[-1]
+    kept = [library.stack(words[None, ..., i], FLOAT64, exponents, bits, library.EXPECT_FINITE) for i in range(count)]
+    return (library.Stack * count)(*kept)
