@@ -39,8 +39,9 @@ def add_parser(commands: Commands, common: Parser) -> None:
     parser.add_argument("b", metavar="B", nargs="?", help="file of the right-hand side, a vector or a matrix")
     parser.add_argument(
         "--precision", type=_precision, required=True, metavar="BITS", help="bits after the point, or 'auto' for as "
-        "many as give the inverse 16 proven digits",
+        "many as give the inverse so many proven digits",
     )  # fmt: skip
+    parser.add_argument("--digits", type=int, metavar="N", help="with 'auto': the proven digits (default: 16)")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="OUT", help="save the solution to OUT.csv as decimal numbers; without B, "
         "the factors to OUT.npz: perm, lower and upper as 64-bit limbs, and the exponents that belong to them",
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         stack.enter_context(settings.backend(arguments.backend))
         stack.enter_context(progress_bar("factoring", quiet=arguments.quiet))
         start = time.perf_counter()
-        factors, x = _computed(a, b, arguments.precision)
+        factors, x = _computed(a, b, arguments.precision, arguments.digits)
         duration = time.perf_counter() - start
     lines = [("A", f"{report.describe(a.array)}, {a.name}"), *_of_factors(factors, len(a.array))]
     if b is not None:
@@ -81,11 +82,11 @@ def _precision(text: str) -> int | str:
         raise argparse.ArgumentTypeError(f"a precision is a number of bits or 'auto', got {text!r}") from None
 
 
-def _computed(a: NamedArray, b: NamedArray | None, precision: int | str) -> tuple[Any, Any]:
+def _computed(a: NamedArray, b: NamedArray | None, precision: int | str, digits: int | None) -> tuple[Any, Any]:
     """The factors and the solution; why there are none is said in the words of the command line."""
     names = f"A is {a.name}" + (f", b is {b.name}" if b is not None else "")
     try:
-        factors = xl.lu_factor(a.array, precision=precision)
+        factors = xl.lu_factor(a.array, precision=precision, digits=digits)
         return factors, None if b is None else factors.solve(b.array)
     except NonFiniteError as error:
         file = a.name if error.operand == "A" or b is None else b.name
