@@ -287,7 +287,7 @@ SYSTEMS = [
         for kernel, most in (("digits", 8), ("residuals", 4), ("pad", 4), ("sums", 8), ("divide", 8))
         for words, columns, entry in ((7, 1, "int32_t"), (2, most, "int64_t"))
     ),
-    *(("numbers", kernel, {"WORDS": 7}) for kernel in ("combine", "products", "reduce")),
+    *(("numbers", kernel, {"WORDS": 7}) for kernel in ("combine", "octets", "weights", "reduce")),
 ]
 
 

@@ -22,13 +22,6 @@ XL_INLINE int32_t xl_mixed_dot(uint32_t x, uint32_t y, int32_t sum) {
     return result;
 }
 
-/* Ensures: sum plus the products of four octets. */
-XL_INLINE uint32_t xl_octet_dot(uint32_t x, uint32_t y, uint32_t sum) {
-    uint32_t result;
-    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(x), "r"(y), "r"(sum));
-    return result;
-}
-
 /* Requires: `powers` holds the residues of 2**(8 i) for the octets of `count` words, then that of 2**(32 count).
  * Ensures: the residue of an integer in two's complement. */
 XL_INLINE int32_t xl_residue(const uint32_t *words, int64_t count, const uint32_t *powers, int32_t m, int32_t inverse) {
