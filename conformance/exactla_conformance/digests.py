@@ -64,9 +64,9 @@ class DigestFile:
         """Read the text of a digest file or of a report; ValueError where it is neither."""
         try:
             data = json.loads(text)
-            cases = {name: Record(**record) for name, record in data["cases"].items()}
+            cases = {name: _record(**record) for name, record in data["cases"].items()}
             return cls(int(data["bits_version"]), cases, dict(data.get("environment", {})))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(f"this is no digest file: {_fault(error)}") from error
 
     @classmethod
@@ -84,6 +84,13 @@ class DigestFile:
         return {"bits_version": self.bits_version, **environment, "cases": cases}
 
 
+def _record(call: Any, input: Any, output: Any) -> Record:
+    """A record of a file; TypeError where it is none."""
+    if not all(isinstance(text, str) for text in (call, input, output)):
+        raise TypeError("a call and digests are text")
+    return Record(call, input, output)
+
+
 def _fault(error: Exception) -> str:
     """What a file has that a digest file has not, or the other way round."""
     match error:
@@ -91,6 +98,10 @@ def _fault(error: Exception) -> str:
             return "it is not text"
         case json.JSONDecodeError(lineno=line):
             return f"line {line} is not JSON"
+        case RecursionError():
+            return "it is nested too deeply"
+        case OverflowError():
+            return "its 'bits_version' is no integer"
         case KeyError(args=[name]):
             return f"it has no {name!r}"
         case _:
