@@ -178,6 +178,13 @@ class Backend(Protocol):
         """Sides of square systems from which lifting is faster than Cramer's rule modulo primes."""
 
     @property
+    def most_searched(self) -> int:
+        """Sides of square systems up to which a short solution is looked for first, by Cramer's rule modulo a prime.
+
+        That takes a small part of the time of a long solution there; 0 where it never does.
+        """
+
+    @property
     def prime_limits(self) -> tuple[int, ...]:
         """Upper limits of the primes of a lifting, the preferred one first."""
 

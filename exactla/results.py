@@ -1,7 +1,7 @@
 """What the public calls return, and the choices that they take by name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -64,7 +64,7 @@ class Info:
     lossless: bool
     host_syncs: int
     workspace_bytes: int
-    hull: Any = None
+    hull: Any = field(default=None, repr=False)
     seconds: Mapping[str, float] | None = None
     slices: int = 1
 

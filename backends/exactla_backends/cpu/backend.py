@@ -60,6 +60,7 @@ class CpuBackend(HostMemory, HostSystems):
     name = "cpu"
     leading_bits = 172
     least_lifting = 64
+    most_searched = 128
     prime_limits: tuple[int, ...] = (PRIME_LIMIT, 1 << 22)
     engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
 
@@ -138,13 +139,17 @@ class CpuBackend(HostMemory, HostSystems):
     def residues(self, operand: Operand, base: ResidueBase, engine: Engine) -> tuple[OperandPlanes, "int | _Count"]:
         if isinstance(operand.buffer, _Piece):
             return operand.buffer.residues(self._native, base)
-        octets = octets_of(base)
-        stacks, rows, depth = operand.shape
-        planes = aligned((stacks, len(base.moduli) * octets, rows, padded_depth(depth)))
+        return self._made_residues(_stack(operand), _residue_table(operand, base), base)
+
+    def _made_residues(
+        self, operand: ctypes.Structure, table: ctypes.Structure, base: ResidueBase
+    ) -> tuple[OperandPlanes, int]:
+        octets, rows = octets_of(base), operand.first.rows
+        planes = aligned((operand.stacks, len(base.moduli) * octets, rows, padded_depth(operand.first.depth)))
         broken = self._native.run(
             "residues",
-            ctypes.byref(_stack(operand)),
-            ctypes.byref(_residue_table(operand, base)),
+            ctypes.byref(operand),
+            ctypes.byref(table),
             I64(octets),
             ctypes.byref(library.plane_stack(planes)),
         )
@@ -279,9 +284,24 @@ class CpuBackend(HostMemory, HostSystems):
         """What makes residues of an integer matrix of the host, which is read once where its entries are short."""
         if matrix.largest.bit_length() > WIDE_BITS:
             return lambda base: self._residue_planes(IntegerMatrix(matrix.entries % base.product))(base)
+        if matrix.entries.dtype == np.dtype(object):
+            return self._residue_planes_of_limbs(matrix)
         source = self.view(read(matrix.entries, "matrix"), part="real", transpose=False)
         (scanned,) = self.scan([(source,)])
         return lambda base: self.residues(scanned.operands[0], base, self.engines[0])[0]
+
+    def _residue_planes_of_limbs(self, matrix: IntegerMatrix) -> Callable[[ResidueBase], OperandPlanes]:
+        """The same for Python integers of a few limbs, which all of their residues are made from."""
+        bits = matrix.largest.bit_length()
+        count = tables.limbs_for(bits)
+        limbs = np.moveaxis(mp.words_of(matrix.entries, count), -1, 0)[:, None]
+        none = np.zeros((1, len(matrix)), np.int64)
+        operand = library.stack(limbs, None, none, bits, library.EXPECT_FINITE)
+
+        def planes(base: ResidueBase) -> OperandPlanes:
+            return self._made_residues(operand, library.residue_table(base, count, 1, None), base)[0]
+
+        return planes
 
     def total(self, counts: Sequence["int | _Count"]) -> int:
         return sum(int(count) for count in counts)
