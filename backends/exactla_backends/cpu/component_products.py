@@ -71,6 +71,7 @@ class NativeComponentProducts:
             return None
         lowest, highest = (x.reshape(rows, -1) for x in found)
         some = lowest < highest  # elsewhere all are 0
+        # a sum is below 2**highest as its first component is: the others come to less than a unit in its last place
         lowest = np.where(some, lowest, NONE).min(axis=1)
         highest = np.where(some, highest, -NONE).max(axis=1)
         bits = int((highest - lowest).max())
