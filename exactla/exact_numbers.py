@@ -1,4 +1,4 @@
-"""Exact numbers of every kind on their way into a solver: arrays of all libraries, nested lists, objects.
+"""Exact numbers of every kind on their way into a solver: arrays of all libraries, `MPArray`, nested lists, objects.
 
 A float is the dyadic number that it is. Every entry is read once, and the caller's array is not looked at again.
 """
@@ -16,6 +16,8 @@ from exactla.core.scaling import Integers, RationalRows, common_denominator, com
 from exactla.errors import NonFiniteError
 from exactla.formats import FloatFormat
 from exactla.libraries.base import type_name
+from exactla.multiprecision.mparray import MPArray
+from exactla.multiprecision.places import HOST
 
 _FLINT_MATRICES = ("fmpz_mat", "fmpq_mat")
 
@@ -28,7 +30,7 @@ class ExactArray:
     shape: tuple[int, ...]
     like: Source
     listed: bool = False
-    """Whether it was lists or objects, which go with arrays of any library."""
+    """Whether it was lists or objects, or numbers of the host, which go with arrays of any library."""
 
 
 def read_exact(array: Any, name: str, dimensions: tuple[int, ...] = (2,)) -> ExactArray:
@@ -42,7 +44,11 @@ def read_exact(array: Any, name: str, dimensions: tuple[int, ...] = (2,)) -> Exa
         The number of axes is another, or nested lists differ in length.
     NonFiniteError
         An entry is NaN or infinite.
+    OverflowError, WorkspaceError
+        The exponent of an `MPArray` is so far from 0 that its entries are too long for rational numbers.
     """
+    if isinstance(array, MPArray):
+        return _from_mparray(array, name, dimensions)
     if type(array).__name__ in _FLINT_MATRICES and type(array).__module__.startswith("flint"):
         array = np.array(array.tolist(), object).reshape(array.nrows(), array.ncols())
     if isinstance(array, (list, tuple)) or (type(array) is np.ndarray and array.dtype.hasobject):
@@ -67,6 +73,17 @@ def _checked(shape: tuple[int, ...], name: str, dimensions: tuple[int, ...]) -> 
     return shape[0], shape[1] if len(shape) == 2 else 1
 
 
+def _from_mparray(array: MPArray, name: str, dimensions: tuple[int, ...]) -> ExactArray:
+    shape = _checked(array.shape, name, dimensions)
+    integers, exponent = array._written_out(f"an entry of {name} as a rational number")
+    scales = [gmpy2.mpq(2) ** exponent] * shape[0] if exponent else None
+    # results are floats where the limbs are
+    like = read(array.reshape(-1)[:0].to_float(), name)
+    return ExactArray(
+        RationalRows(compact(integers.reshape(shape)), scales), array.shape, like, listed=array.device == HOST
+    )
+
+
 def _as_objects(array: Any, name: str) -> Integers:
     if type(array) is np.ndarray:
         return array
@@ -86,7 +103,7 @@ def _from_objects(array: Integers, name: str, dimensions: tuple[int, ...]) -> Ex
     shape = _checked(given, name, dimensions)
     like = read(np.zeros(0), name)
     entries = array.reshape(shape)
-    if all(type(x) is int for x in entries.flat):
+    if set(map(type, entries.ravel().tolist())) <= {int}:
         return ExactArray(RationalRows(compact(entries.copy()), None), given, like, listed=True)
     ratios = [[_ratio(x, name, given, (i, j)) for j, x in enumerate(row)] for i, row in enumerate(entries)]
     divisors = [common_denominator(row) for row in ratios]

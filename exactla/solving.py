@@ -19,6 +19,7 @@ from exactla.core.scaling import ScaledMatrix, scaled
 from exactla.errors import InconsistentSystemError, SingularMatrixError
 from exactla.exact_numbers import ExactArray, read_exact
 from exactla.formats import common_format
+from exactla.multiprecision.limits import check_written
 from exactla.rationals import Rational
 from exactla.results import Enclosure
 
@@ -43,11 +44,12 @@ def solve(A: Any, b: Any, *, singular: str = "raise", progress: Progress | None 
 
     Parameters
     ----------
-    A : array or nested list, shape (m, n), mostly (n, n)
+    A : array, MPArray or nested list, shape (m, n), mostly (n, n)
         Integers of any type and size, rational numbers (`fractions.Fraction`, gmpy2's and python-flint's numbers), or
-        floats, each taken as the dyadic number that it is.
-    b : array or nested list, shape (m,) or (m, c)
-        As `A`, not necessarily of the same library.
+        floats and numbers of multiple precision, each taken as the dyadic number that it is.
+    b : array, MPArray or nested list, shape (m,) or (m, c)
+        As `A`. Arrays are of one library, and on one device; lists go with any, and so do objects and an `MPArray` of
+        the host.
     singular : {"raise", "none"}
         What a singular matrix does: raise `SingularMatrixError`, or return None.
     progress : callable, optional
@@ -68,6 +70,8 @@ def solve(A: Any, b: Any, *, singular: str = "raise", progress: Progress | None 
         An entry is NaN or infinite or no number; shapes do not fit.
     WorkspaceError
         The work does not fit the workspace limit.
+    OverflowError
+        The exponent of an `MPArray` is so far from 0 that an entry takes more than 2**28 bits.
 
     Notes
     -----
@@ -100,9 +104,9 @@ def solve_general(A: Any, b: Any, *, progress: Progress | None = None) -> Genera
 
     Parameters
     ----------
-    A : array or nested list, shape (m, n)
+    A : array, MPArray or nested list, shape (m, n)
         As in `solve`.
-    b : array or nested list, shape (m,) or (m, c)
+    b : array, MPArray or nested list, shape (m,) or (m, c)
         As in `solve`.
     progress : callable, optional
         As in `solve`.
@@ -163,6 +167,11 @@ def solve_enclose(A: Any, b: Any, *, dtype: Any = None, progress: Progress | Non
 
 def det(A: Any, *, progress: Progress | None = None) -> Any:
     """The determinant: an int, or a Fraction where the entries are not integers.
+
+    Raises
+    ------
+    OverflowError
+        It takes more than 2**28 bits, by common factors of rows and columns.
 
     Examples
     --------
@@ -289,11 +298,13 @@ class Factorization:
         """The determinant, as from `exactla.det`."""
         if self.inverse is None:
             return 0
+        scales = [gmpy2.mpq(scale) for scale in (*(self.form.rows or ()), *(self.form.columns or ()))]
+        bits = sum(s.numerator.bit_length() + s.denominator.bit_length() for s in scales)
+        check_written(1, bits, "the determinant")
         with self.backend.scope(self.matrix.like):
             value = gmpy2.mpq(systems.determinant_of(self.backend, self.inverse))
-        for scales in (self.form.rows, self.form.columns):
-            for scale in scales or ():
-                value *= scale
+        for scale in scales:
+            value *= scale
         return int(value) if value.denominator == 1 else Fraction(int(value.numerator), int(value.denominator))
 
     def inv(self) -> Rational:

@@ -68,6 +68,28 @@ def test_larger_random_systems_are_those_of_flint(backend, rng, n, bits, columns
     assert xl.solve(a, b).tolist() == flint_solution(a, b)
 
 
+@pytest.mark.parametrize("n", [8, 33, 64, 128, 129])
+@pytest.mark.parametrize(("bits", "kind"), [(24, np.int64), (24, object), (90, object)])
+def test_planted_small_solutions_are_found(backend, rng, n, bits, kind):
+    a = random_integers(rng, (n, n), bits).astype(kind)
+    planted = rng.integers(-9, 10, (n, 2)).astype(kind)
+    x = xl.solve(a, a @ planted)
+    assert x.denominator == 1
+    assert (x.numerators == planted).all()
+
+
+@pytest.mark.parametrize("n", [17, 64, 128])
+def test_matrices_of_pascal_and_hilbert(backend, rng, n):
+    """Long entries, and solutions that are short for them."""
+    right = rng.integers(-99, 99, (n, 1))
+    pascal = [[math.comb(i + j, i) for j in range(n)] for i in range(n)]
+    common = math.lcm(*range(1, 2 * n))
+    hilbert = [[common // (i + j + 1) for j in range(n)] for i in range(n)]
+    for matrix in (pascal, hilbert):
+        a = np.array(matrix, object)
+        assert_solves(a, xl.solve(a, right), right)
+
+
 @pytest.mark.parametrize("seed", range(16))
 def test_systems_of_all_shapes_are_those_of_flint(backend, seed):
     """1 to 200 unknowns, entries of 4 to 500 bits and right-hand sides of others, small ones more often than large."""
@@ -245,3 +267,53 @@ def test_a_factorization_shows_its_shape_and_backend():
 def test_a_factorization_is_not_pickled():
     with pytest.raises(TypeError, match="pickle the matrix"):
         pickle.dumps(xl.factor([[1, 2], [3, 4]]))
+
+
+NUMBERS = [[3, -1, 2], [1 << 70, 5, 0], [1, 7, -4]]
+
+
+@pytest.mark.parametrize("matrix", [NUMBERS, [[0.1, 0.5, 2.0**-80], [3.0, 1.0, 2.0], [1e20, 7.0, 0.0]]])
+def test_multiple_precision_is_taken_as_the_rational_numbers_that_it_holds(backend, matrix):
+    fractions = [[Fraction(x) for x in row] for row in matrix]
+    right = [Fraction(1, 8), Fraction(0), Fraction(-3)]
+    a, b = xl.MPArray.from_fractions(fractions), xl.MPArray.from_fractions(right)
+    expected = xl.solve(fractions, right)
+    assert xl.solve(a, b) == xl.solve(a, right) == xl.solve(fractions, b) == xl.factor(a).solve(b) == expected
+    assert xl.solve(a, b.reshape(3, 1))[:, 0] == expected
+    assert xl.solve(np.array(matrix, object), b) == expected
+    assert xl.solve_general(a, b).particular == expected
+    assert xl.inv(a) == xl.inv(fractions)
+    assert xl.det(a) == xl.factor(a).det() == xl.det(fractions)
+    assert (xl.rank(a), xl.rank(a[:2])) == (3, 2)
+    assert xl.nullspace(a[:2]) == xl.nullspace(fractions[:2])
+    lo, hi = xl.solve_enclose(a, b)
+    assert (lo.dtype, lo.tolist(), hi.tolist()) == (np.float64, *(x.tolist() for x in expected.enclose()))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 2)])
+def test_empty_multiple_precision(rows, columns):
+    a = xl.MPArray.from_float(np.zeros((rows, columns)))
+    assert xl.rank(a) == 0
+    assert xl.nullspace(a).shape == (columns, columns)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: xl.solve(x, [1, 2]), r"an entry of A as a rational number would take 1,000,000,000,00. bits"),
+        (lambda x: xl.solve([[1, 2], [3, 4]], x), "an entry of b as a rational number would take"),
+        (lambda x: xl.rank(x.scaled(-2 * 10**12)), "an entry of A as a rational number would take"),
+        (lambda x: xl.det(x.scaled(2**27 - 10**12)), "the determinant would take"),
+    ],
+)
+def test_exponents_too_far_from_1_are_refused(call, message):
+    with pytest.raises(OverflowError, match=message):
+        call(xl.MPArray.from_float([[1.0, 2], [3, 4]]).scaled(10**12))
+
+
+def test_axes_of_multiple_precision_are_checked():
+    vector = xl.MPArray.from_float([1.0, 2])
+    with pytest.raises(ValueError, match=r"A has shape \(2,\); it must have 2 axes"):
+        xl.solve(vector, [1, 2])
+    with pytest.raises(ValueError, match="equally many rows"):
+        xl.solve([[1]], vector)

@@ -97,9 +97,10 @@ class Floating:
 
     def canonical(self, encodings: Sequence[int]) -> list[int]:
         """The encodings, every NaN replaced by the one canonical NaN."""
-        suspects = {e for e in encodings if e % self.sign > self.largest_encoding or e == self.sign}
+        sign, largest = self.sign, self.largest_encoding
+        suspects = {e for e in encodings if largest < e <= sign or e > sign + largest}
         nans = {e for e in suspects if self.special(e) == NAN}
-        return [self.nan if e in nans else e for e in encodings]
+        return [self.nan if e in nans else e for e in encodings] if nans else list(encodings)
 
     def round(self, value: Fraction, rounding: str) -> int:
         """The encoding of the value rounded once, as IEEE 754 section 4.3 defines each direction."""

@@ -33,6 +33,12 @@ class Stream:
             return [word * limit >> 64 for word in islice(self._words, count)]
         return [self._wide(limit) for _ in range(count)]
 
+    def each(self, limits: Sequence[int]) -> list[int]:
+        """An integer in [0, limit) for each of these limits."""
+        if max(limits, default=0) <= 1 << 64:
+            return [word * limit >> 64 for word, limit in zip(islice(self._words, len(limits)), limits, strict=True)]
+        return [self.below(limit) for limit in limits]
+
     def _wide(self, limit: int) -> int:
         value = 0
         for word in islice(self._words, limit.bit_length() // 64 + 2):
@@ -58,9 +64,9 @@ Fill = Callable[[Stream, Format, int], list[int]]
 
 def _signed(stream: Stream, format: Floating, count: int, first: int, last: int) -> list[int]:
     """Encodings of magnitudes from `first` to `last` with random signs; +0 for the -0 of a format without it."""
-    drawn = stream.many(count, 2 * (last - first + 1))
-    entries = [first + (x >> 1) + format.sign * (x & 1) for x in drawn]
-    return entries if format.signed_zero else [0 if entry == format.sign else entry for entry in entries]
+    drawn, sign = stream.many(count, 2 * (last - first + 1)), format.sign
+    entries = [first + (x >> 1) + sign * (x & 1) for x in drawn]
+    return entries if format.signed_zero else [0 if entry == sign else entry for entry in entries]
 
 
 def _floating(format: Format) -> Floating:
@@ -94,7 +100,12 @@ def anything(stream: Stream, format: Format, count: int) -> list[int]:
     """Any finite value, every encoding as likely; integers of any length, up to 200 bits where there is no limit."""
     if isinstance(format, Floating):
         return _signed(stream, format, count, 0, format.largest_encoding)
-    return [stream.between(*format.limits(1 << bits)) for bits in stream.many(count, format.bits or 201)]
+    lengths = format.bits or 201
+    ranges = [format.limits(1 << bits) for bits in range(lengths)]
+    spans = [last - first + 1 for first, last in ranges]
+    drawn = stream.many(count, lengths)
+    within = stream.each([spans[bits] for bits in drawn])
+    return [ranges[bits][0] + x for bits, x in zip(drawn, within, strict=True)]
 
 
 def subnormal(stream: Stream, format: Format, count: int) -> list[int]:

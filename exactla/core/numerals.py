@@ -1,4 +1,11 @@
-"""Decimal numerals of dyadic numbers: exact ones, and such of so many digits, rounded to nearest."""
+"""Decimal numerals of dyadic numbers: exact ones, and such of so many digits, rounded to nearest.
+
+Long powers are gmpy2's, which takes them, and divides them, in far less time than Python.
+"""
+
+from typing import Any
+
+import gmpy2
 
 LOG10_2 = 0.30102999566398119521
 """Only for a first guess of a decimal exponent, which is then made right."""
@@ -13,11 +20,11 @@ SHORT_EXPONENT = 20_000
 def exact(significand: int, exponent: int) -> str:
     """All digits of significand * 2**exponent."""
     if exponent >= 0:
-        return _digits(significand << exponent)
+        return _digits(gmpy2.mpz(significand) << exponent)
     zeros = min((significand & -significand).bit_length() - 1, -exponent) if significand else -exponent
     places = -exponent - zeros
     # m / 2**p = m * 5**p / 10**p
-    return _text((significand >> zeros) * 5**places, -places)
+    return _text((significand >> zeros) * gmpy2.mpz(5) ** places, -places)
 
 
 def rounded(significand: int, exponent: int, digits: int) -> str:
@@ -25,8 +32,8 @@ def rounded(significand: int, exponent: int, digits: int) -> str:
     if not significand:
         return "0"
     magnitude = abs(significand)
-    numerator = magnitude << max(exponent, 0)
-    denominator = 1 << max(-exponent, 0)
+    numerator = gmpy2.mpz(magnitude) << max(exponent, 0)
+    denominator = gmpy2.mpz(1) << max(-exponent, 0)
     power = _decimal_exponent(numerator, denominator)
     found = _nearest(numerator, denominator, power - digits + 1)
     if found == 10**digits:
@@ -51,7 +58,7 @@ def shown(significand: int, exponent: int, digits: int) -> str:
     return rounded(significand, exponent, digits)
 
 
-def _decimal_exponent(numerator: int, denominator: int) -> int:
+def _decimal_exponent(numerator: Any, denominator: Any) -> int:
     """The k with 10**k <= numerator / denominator < 10**(k + 1)."""
     guess = int((numerator.bit_length() - denominator.bit_length() - 1) * LOG10_2) - 1
     while _at_least(numerator, denominator, guess + 1):
@@ -61,21 +68,26 @@ def _decimal_exponent(numerator: int, denominator: int) -> int:
     return guess
 
 
-def _at_least(numerator: int, denominator: int, power: int) -> bool:
+def _at_least(numerator: Any, denominator: Any, power: int) -> bool:
     """Whether numerator / denominator >= 10**power."""
-    return bool(numerator * 10 ** max(-power, 0) >= denominator * 10 ** max(power, 0))
+    return bool(numerator * _power_of_ten(-power) >= denominator * _power_of_ten(power))
 
 
-def _nearest(numerator: int, denominator: int, power: int) -> int:
+def _power_of_ten(exponent: int) -> Any:
+    """10**exponent, 1 for a negative exponent."""
+    return gmpy2.mpz(10) ** max(exponent, 0)
+
+
+def _nearest(numerator: Any, denominator: Any, power: int) -> Any:
     """numerator / denominator / 10**power rounded to nearest, ties to even."""
-    numerator *= 10 ** max(-power, 0)
-    denominator *= 10 ** max(power, 0)
+    numerator *= _power_of_ten(-power)
+    denominator *= _power_of_ten(power)
     quotient, remainder = divmod(numerator, denominator)
     twice = 2 * remainder
     return quotient + (twice > denominator or (twice == denominator and quotient & 1))
 
 
-def _text(digits: int, power: int) -> str:
+def _text(digits: Any, power: int) -> str:
     """digits * 10**power without zeros at its end: plain where that is short, else with an exponent."""
     figures = _digits(abs(digits))
     kept = figures.rstrip("0")
@@ -94,8 +106,6 @@ def _text(digits: int, power: int) -> str:
     return f"-{text}" if digits < 0 else text
 
 
-def _digits(value: int) -> str:
+def _digits(value: Any) -> str:
     """Decimal digits of any number of them, which Python refuses to print."""
-    import gmpy2
-
     return str(gmpy2.mpz(value).digits())

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from exactla.arguments import integer
 from exactla.arrays import dtype_format, read
 from exactla.core import dyadics, expansions, limb_entries, numerals
-from exactla.core.limbs import Limbs, shifted_down, trimmed
+from exactla.core.limbs import Limbs, from_limbs, shifted_down, trimmed
 from exactla.core.scaling import mapped
 from exactla.formats import FLOAT64, FloatFormat
 from exactla.libraries import bits as float_bits
 from exactla.multiprecision import arithmetic, objects, places
 from exactla.multiprecision.limb_array import LimbArray
-from exactla.multiprecision.limits import checked_precision
+from exactla.multiprecision.limits import check_written, checked_precision
 from exactla.results import Rounding
 
 COMPONENTS = (2, 3, 4)
@@ -85,7 +85,13 @@ class Convertible(LimbArray):
         return self._floats(words.reshape(*self.shape, count), FLOAT64)
 
     def to_mpfr(self, precision: int | None = None) -> NDArray[np.object_]:
-        """An object array of ``gmpy2.mpfr``, exact, or rounded once to a precision (to nearest, ties to even)."""
+        """An object array of ``gmpy2.mpfr``, exact, or rounded once to a precision (to nearest, ties to even).
+
+        Raises
+        ------
+        OverflowError
+            An entry is beyond the exponents that gmpy2 computes with.
+        """
         wanted = max(self.bits, dyadics.LEAST_PRECISION) if precision is None else checked_precision(precision)
         return objects.to_mpfr(self._integers(), self.exponent, wanted)
 
@@ -101,9 +107,31 @@ class Convertible(LimbArray):
         return objects.to_flint(self._integers(), self.exponent)
 
     def to_fractions(self) -> NDArray[np.object_]:
-        """An object array of Fractions: the exact values."""
-        scale = Fraction(2) ** self.exponent
-        return mapped(self._integers(), lambda v: v * scale)
+        """An object array of Fractions: the exact values.
+
+        Raises
+        ------
+        OverflowError
+            An entry takes more than 2**28 bits.
+        WorkspaceError
+            All of them together take more than the workspace limit.
+        """
+        integers, exponent = self._written_out("an entry as a Fraction")
+        scale = Fraction(1 << max(exponent, 0), 1 << max(-exponent, 0))
+        return mapped(integers, lambda v: v * scale)
+
+    def _written_out(self, what: str) -> tuple[NDArray[np.object_], int]:
+        """Integers and the exponent of the same numbers, which have room where each is written out.
+
+        Raises
+        ------
+        OverflowError, WorkspaceError
+            They have none; `what` says as what they would be written.
+        """
+        limbs, exponent = self._normal_form()
+        bits = limb_entries.longest(limbs.reshape(self.size, limbs.shape[-1]))
+        check_written(int(limbs.any(axis=-1).sum()), bits + abs(exponent), what)
+        return from_limbs(limbs), exponent
 
     def to_strings(self, digits: int | None = None) -> NDArray[np.object_]:
         """An object array of decimal numerals.
@@ -113,20 +141,26 @@ class Convertible(LimbArray):
         digits : int, optional
             Significant digits to which every entry is rounded: to nearest, ties to even. Without it all digits are
             given, of which there are about as many as bits.
+
+        Raises
+        ------
+        OverflowError, WorkspaceError
+            As in `to_fractions`: an entry is written out before it is rounded.
         """
-        if digits is None:
-            return mapped(self._integers(), lambda v: numerals.exact(v, self.exponent))
-        wanted = integer(digits, "a number of digits")
-        if wanted < 1:
+        wanted = None if digits is None else integer(digits, "a number of digits")
+        if wanted is not None and wanted < 1:
             raise ValueError(f"a numeral has 1 digit or more, got digits={wanted}")
-        return mapped(self._integers(), lambda v: numerals.rounded(v, self.exponent, wanted))
+        integers, exponent = self._written_out("an entry as a decimal numeral")
+        if wanted is None:
+            return mapped(integers, lambda v: numerals.exact(v, exponent))
+        return mapped(integers, lambda v: numerals.rounded(v, exponent, wanted))
 
     def tolist(self) -> Any:
-        """Nested lists of Fractions; a Fraction for an array without axes."""
+        """Nested lists of Fractions, as from `to_fractions`; a Fraction for an array without axes."""
         return self.to_fractions().tolist()
 
     def item(self) -> Fraction:
-        """The only entry, as a Fraction."""
+        """The only entry, as a Fraction, as from `to_fractions`."""
         if self.size != 1:
             raise ValueError(f"an MPArray of shape {self.shape} has no only entry; index it, or use tolist()")
         found: Fraction = self.to_fractions().item()

@@ -17,6 +17,10 @@ MOST_PRECISION = 1 << 18
 """Bits of an entry of a product or a factor."""
 
 
+MOST_WRITTEN_BITS = 1 << 28
+"""Of a number that is written out, with its power of two."""
+
+
 def check_room(entries: int, limbs: int, verbs: Multiprecision | None = None) -> None:
     """Refuse an array of so many entries and limbs that is beyond the workspace limit, or the free memory.
 
@@ -32,14 +36,36 @@ def check_room(entries: int, limbs: int, verbs: Multiprecision | None = None) ->
     WorkspaceError
         It is; with the bytes of both.
     """
-    needed, limit = entries * limbs * OCTETS, workspace_bytes.get()
+    what = f"{entries:,} entries of {limbs:,} limbs, which share one exponent and so one width, need"
+    _check_bytes(entries * limbs * OCTETS, what, verbs)
+
+
+def check_written(entries: int, bits: int, what: str) -> None:
+    """Refuse numbers that take so many bits each once they are written out, before any is.
+
+    Raises
+    ------
+    OverflowError
+        A number is longer than `MOST_WRITTEN_BITS`.
+    WorkspaceError
+        All of them are beyond the workspace limit, or the free memory.
+    """
+    if bits > MOST_WRITTEN_BITS:
+        raise OverflowError(
+            f"{what} would take {bits:,} bits, and {MOST_WRITTEN_BITS:,} are the most; scaled() brings the exponent "
+            "of an MPArray closer to 0"
+        )
+    _check_bytes(entries * (bits // 8 + 1), f"{what} takes {bits:,} bits, and {entries:,} of them need", None)
+
+
+def _check_bytes(needed: int, what: str, verbs: Multiprecision | None) -> None:
+    """Refuse what needs more bytes than are allowed where these verbs are, on the host without them."""
+    limit = workspace_bytes.get()
     if limit is None and needed <= SMALL:
         return
     allowed = limit if limit is not None else (verbs or _of_the_host()).free_bytes()
     if needed > allowed:
-        raise WorkspaceError(
-            needed, allowed, f"{entries:,} entries of {limbs:,} limbs, which share one exponent and so one width, need"
-        )
+        raise WorkspaceError(needed, allowed, what)
 
 
 def _of_the_host() -> Multiprecision:

@@ -25,6 +25,9 @@ ROUNDED, ROUNDED_FIRST = "pass precision=..., to which it is rounded", "MPArray.
 OPERAND = "the operand"
 """Name of the other side of an operator, which takes no precision."""
 
+_MOST_SHIFT = (1 << 63) - 1
+"""Of gmpy2: by so much nothing but 0 stays within its exponents."""
+
 _MATRICES = {"flint": ("arb_mat", "fmpz_mat", "fmpq_mat"), "mpmath": ("matrix",)}
 
 
@@ -129,7 +132,13 @@ def _entry(name: str, shape: tuple[int, ...], position: int) -> str:
 
 
 def to_mpfr(integers: Objects, exponent: int, precision: int) -> Objects:
-    """Each integer * 2**exponent as a `gmpy2.mpfr` of that precision, to nearest."""
+    """Each integer * 2**exponent as a `gmpy2.mpfr` of that precision, to nearest.
+
+    Raises
+    ------
+    OverflowError
+        One is beyond the exponents that gmpy2 computes with, whatever its context allows.
+    """
     import gmpy2
 
     limits = gmpy2.context(
@@ -137,7 +146,11 @@ def to_mpfr(integers: Objects, exponent: int, precision: int) -> Objects:
     )
     with gmpy2.context(limits):
         scale, mpz, mpfr = gmpy2.mul_2exp if exponent >= 0 else gmpy2.div_2exp, gmpy2.mpz, gmpy2.mpfr
-        return mapped(integers, lambda v: scale(mpfr(mpz(v), precision), abs(exponent)))
+        by = min(abs(exponent), _MOST_SHIFT)
+        found = mapped(integers, lambda v: scale(mpfr(mpz(v), precision), by))
+        if not all(gmpy2.is_finite(x) and (x or not v) for x, v in zip(found.flat, integers.flat, strict=True)):
+            raise OverflowError(f"an entry times 2**{exponent} is beyond the exponents of gmpy2.mpfr")
+        return found
 
 
 def to_mpmath(integers: Objects, exponent: int, precision: int | None) -> Objects:

@@ -56,6 +56,14 @@ def test_the_precision_is_found(folder, capsys):
     assert lines["L, U"] == f"2 x 2, {factors.precision} bits after the point"
 
 
+def test_digits_ask_for_more_precision(folder, capsys):
+    assert main(["lu", "a.npy", "--precision", "auto", "--digits", "60"]) == 0
+    lines = {name: value.strip() for name, value in described(capsys.readouterr().out).items()}
+    factors = xl.lu_factor(MATRIX, precision="auto", digits=60)
+    assert lines["L, U"] == f"2 x 2, {factors.precision} bits after the point"
+    assert factors.precision > xl.lu_factor(MATRIX, precision="auto").precision
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -65,6 +73,8 @@ def test_the_precision_is_found(folder, capsys):
         (["a.npy", "--precision", "1"], "2 bits or more"),
         (["a.npy", "--precision", "max"], "--precision: a precision is a number of bits or 'auto', got 'max'"),
         (["a.npy"], "--precision"),
+        (["a.npy", "--precision", "100", "--digits", "9"], "digits go with precision='auto'"),
+        (["a.npy", "--precision", "auto", "--digits", "0"], "digits"),
         (["a.npy", "--precision", "100", "-o", "x.csv"], ".npz"),
         (["a.npy", "b.npy", "--precision", "100", "-o", "x.npz"], ".csv"),
     ],

@@ -342,3 +342,43 @@ def test_far_exponents_round_as_they_should():
     assert tiny.to_float(rounding="up").tolist() == [5e-324, 0]
     assert huge.to_float().tolist() == [np.inf, -np.inf]
     assert huge.to_float(rounding="down").tolist() == [np.finfo(np.float64).max, -np.inf]
+
+
+@pytest.mark.parametrize("exponent", [10**12, -(10**12), 10**30, -(10**30)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.to_fractions(),
+        lambda x: x.tolist(),
+        lambda x: x[0].item(),
+        lambda x: x.to_strings(),
+        lambda x: x.to_strings(digits=5),
+    ],
+)
+def test_numbers_too_long_to_be_written_are_refused_at_once(call, exponent):
+    with pytest.raises(OverflowError, match=rf"would take {abs(exponent) + 2:,} bits, and 268,435,456 are the most"):
+        call(mp([3, 0]).scaled(exponent))
+
+
+@pytest.mark.parametrize("exponent", [1 << 30, -(1 << 31), 10**12, -(10**12), 10**30, -(10**30)])
+def test_numbers_beyond_those_of_gmpy2_are_refused(exponent):
+    with pytest.raises(OverflowError, match=r"beyond the exponents of gmpy2\.mpfr"):
+        mp([0, 3]).scaled(exponent).to_mpfr()
+
+
+def test_what_is_short_is_written_whatever_the_exponents():
+    zeros = mp([0, 0]).scaled(10**30)
+    assert zeros.tolist() == [0, 0]
+    assert zeros.to_strings(digits=3).tolist() == zeros.to_strings().tolist() == ["0", "0"]
+    assert zeros.to_mpfr().tolist() == [0, 0]
+    assert mp([0, 1 << 3000]).scaled(-3000).to_strings().tolist() == ["0", "1"]
+    assert mp([0, 3]).scaled(-(10**6)).tolist() == [0, Fraction(3, 1 << 10**6)]
+    assert mp([3]).scaled(10**6).to_mpfr().tolist() == [gmpy2.mpfr(3 << 10**6, 2)]
+
+
+def test_many_long_numbers_are_refused_by_the_workspace_limit():
+    x = mp([3] * 10 + [0] * 90).scaled(-80_000)
+    with xl.workspace_limit(100_000), pytest.raises(xl.WorkspaceError, match="80,002 bits, and 10 of them need"):
+        x.to_fractions()
+    with xl.workspace_limit(101_000):
+        assert x.to_fractions()[0] == Fraction(3, 1 << 80_000)

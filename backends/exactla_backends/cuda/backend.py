@@ -44,7 +44,7 @@ class CudaBackend(DeviceBackend):
         device = CudaDevice()
         matrix = CudaMatrix(device)
         super().__init__("cuda", device, matrix)
-        self._cuda = device
+        self._cuda, self._units = device, matrix
         self._cells = CellPool(device)
         self._direct = Direct(device, matrix, self._constant, self._cells, self.engine_is_exact)
         self._multiprecision = CudaMultiprecision(device, matrix, self.engine_is_exact)
@@ -219,7 +219,7 @@ class CudaBackend(DeviceBackend):
     def lifting(self, matrix: IntegerMatrix, primes: ResidueBase) -> Lifting:
         if len(matrix) < lifting.LEAST_SIZE or max(primes.moduli) > lifting.PRIME_LIMIT:
             return super().lifting(matrix, primes)
-        return lifting.CudaLifting(self._cuda, self._constant, matrix, primes)
+        return lifting.CudaLifting(self._cuda, self._constant, self._units, matrix, primes)
 
 
 def _has_few_parts(operand: Operand) -> bool:

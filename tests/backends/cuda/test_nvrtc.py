@@ -270,7 +270,8 @@ WIDE_MACROS = "-DXL_THREADS=256", "-DXL_PANEL_THREADS=256", "-DXL_PIVOT_LIMBS=16
 
 @pytest.mark.parametrize(("text", "kernel"), WIDE)
 def test_long_integers(cuda, target, text, kernel):
-    source = cuda.kernels.text(text, cuda.limbs.FOLDER), f"xl_wide_{kernel}", WIDE_MACROS
+    macros = (f"-DXL_THREADS={cuda.verbs.COMPARED}",) if kernel == "largest" else WIDE_MACROS
+    source = cuda.kernels.text(text, cuda.limbs.FOLDER), f"xl_wide_{kernel}", macros
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
     (own,) = (part for part in found.log.split("Compiling entry function") if f"'xl_wide_{kernel}'" in part)
@@ -286,7 +287,7 @@ SYSTEMS = [
         for kernel, most in (("digits", 8), ("residuals", 4), ("pad", 4), ("sums", 8), ("divide", 8))
         for words, columns, entry in ((7, 1, "int32_t"), (2, most, "int64_t"))
     ),
-    *(("numbers", kernel, {"WORDS": 7}) for kernel in ("combine", "products", "reduce")),
+    *(("numbers", kernel, {"WORDS": 7}) for kernel in ("combine", "octets", "weights", "reduce")),
 ]
 
 

@@ -69,8 +69,9 @@ def test_entries_on_both_sides_of_a_word(solver, rng, bits):
     assert_lifts(found, matrix, np.full((5, 1), -(1 << 62), np.int64), 3)
 
 
-def test_sums_that_are_cut(solver, rng, monkeypatch, ampere):
-    """Few entries, and few steps, at a time make the same numbers."""
+@pytest.mark.parametrize(("name", "value"), [("SUM_BYTES", 1 << 14), ("TABLE_BYTES", 1 << 10), ("DEPTH", 16)])
+def test_sums_that_are_cut(solver, rng, monkeypatch, ampere, name, value):
+    """Few entries, few octets, and few steps at a time make the same numbers."""
     matrix, right = rng.integers(-99, 100, (20, 20)), rng.integers(-99, 100, (20, 7))
     expansion = lifting(solver, matrix).expand(right, np.ones(140, np.int64))
     for steps in (3, 5, 1):
@@ -78,21 +79,33 @@ def test_sums_that_are_cut(solver, rng, monkeypatch, ampere):
     modulus = expansion._system.base.product**8
     weights = [int.from_bytes(rng.bytes(40), "little") % modulus for _ in range(8)]
     expected = expansion.multiply(weights, modulus)
-    monkeypatch.setattr(ampere.numbers, "SUM_BYTES", 1 << 14)
-    monkeypatch.setattr(ampere.numbers, "DEPTH", 4)
+    monkeypatch.setattr(ampere.numbers, name, value)
+    ampere.gpu.products.clear()
     found = expansion.multiply(weights, modulus)
+    assert len(ampere.gpu.products) > 1
     assert found.bits == expected.bits
     assert found.integers() == expected.integers()
 
 
-def test_sums_at_their_bound(solver, ampere):
-    """All octets 255: digits of -1 are 2**(32 words - 1) - 1 above the least, and weights as large as they can be."""
-    words, steps = 2, ampere.numbers.DEPTH // 2
-    digits = ampere.numbers.Digits(solver._cuda.upload(np.full((steps, 1, words), -1, np.int32)), steps, 1, words)
-    modulus = 1 << 90
-    found = ampere.numbers.multiply(solver._cuda, digits, [modulus - 1] * steps, modulus - 3)
-    expected = -steps * (modulus - 1) % (modulus - 3)
-    assert (found.integers()[0] - expected) % (modulus - 3) == 0
+@pytest.mark.parametrize("digit", [0x7F7F7F7F7F7F7F7F, -0x7F80808080808080, -1, 0])
+@pytest.mark.parametrize("octet", ["80", "7f", "00", "ff"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_sums_at_their_bound(solver, ampere, digit, octet, more):
+    """Octets as large as they can be, in one product of octets and in one and a step more."""
+    words, count = 2, ampere.numbers.DEPTH // 8 + more
+    memory = solver._cuda.upload(np.full((count, 3, 1), digit, np.int64))
+    digits = ampere.numbers.Digits(memory, count, 3, words)
+    modulus = (1 << 90) - 3
+    weight = int(octet * 11, 16) % modulus
+    found = ampere.numbers.multiply(solver._cuda, solver._units, digits, [weight] * count, modulus)
+    assert all((number - count * weight * digit) % modulus == 0 for number in found.integers())
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 40])
+def test_balanced_octets(rng, ampere, count):
+    integers = [int.from_bytes(rng.bytes(count), "little", signed=True) * 49 // 50 for _ in range(20)]
+    found = ampere.numbers.balanced(integers, count)
+    assert [sum(int(octet) << 8 * i for i, octet in enumerate(row)) for row in found] == integers
 
 
 @pytest.mark.parametrize("columns", [0, 1, 2, 8, 9, 20])
@@ -162,7 +175,7 @@ def test_a_singular_matrix_is_proven_to_be_one(solver, rng):
         assert xl.solve(a, np.ones(30, np.int64), singular="none") is None
 
 
-@pytest.mark.parametrize("kernel", ["xl_system_update", "xl_system_digits", "xl_system_products"])
+@pytest.mark.parametrize("kernel", ["xl_system_update", "xl_system_digits", "xl_system_reduce"])
 def test_an_interrupt_leaves_the_library_usable(solver, rng, monkeypatch, ampere, kernel):
     a, b = rng.integers(-(1 << 20), 1 << 20, (40, 40)), rng.integers(-99, 100, 40)
     plain = ampere.driver.kernel

@@ -10,6 +10,8 @@
 
 #    include <string.h>
 
+enum { AHEAD = 2048 }; /* bytes by which a matrix that streams past a single row is asked for beforehand */
+
 XL_TARGET_BEGIN("avx2")
 
 #    include "portable_reduce.h"
@@ -76,15 +78,17 @@ static inline __m256i widened(const int8_t *bytes) {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)bytes));
 }
 
-/* 6 rows of 16 columns. */
-static void accumulate_half(
-    const xl_matrix_block *block, const int16_t *left, const int8_t *right, int64_t depth, int column) {
+/* The first `rows` rows of 16 columns. */
+XL_INLINE void accumulate_rows(
+    const xl_matrix_block *block, const int16_t *left, const int8_t *right, int64_t depth, int column, int rows) {
     xl_sums sums;
     xl_load_sums(sums, block, 0, column, XL_GROUPS);
     for (int64_t k = 0; k < depth; k += 2) {
         const __m256i b0 = widened(right + k * 16), b1 = widened(right + k * 16 + 16);
+        if (rows == 1)
+            _mm_prefetch((const char *)right + k * 16 + AHEAD, _MM_HINT_T0);
         XL_UNROLL
-        for (int i = 0; i < XL_ROWS; ++i) {
+        for (int i = 0; i < rows; ++i) {
             int32_t two;
             memcpy(&two, left + i * depth + k, 4);
             const __m256i a = _mm256_set1_epi32(two);
@@ -95,11 +99,17 @@ static void accumulate_half(
     xl_store_sums(sums, block, 0, column, XL_GROUPS);
 }
 
+/* A single row, a vector, has code of its own: the matrix then streams as fast as memory gives it. */
 static void accumulate(const xl_matrix_block *block, const void *prepared, const int8_t *right, int64_t right_row,
     int64_t depth, const xl_matrix_meanwhile *meanwhile) {
     (void)meanwhile;
     for (int column = 0; column < block->columns; column += 16)
-        accumulate_half(block, prepared, right + column * right_row, depth, column);
+        if (block->rows == 1)
+            accumulate_rows(block, prepared, right + column * right_row, depth, column, 1);
+        else if (block->rows <= 4)
+            accumulate_rows(block, prepared, right + column * right_row, depth, column, 4);
+        else
+            accumulate_rows(block, prepared, right + column * right_row, depth, column, XL_ROWS);
 }
 
 XL_TARGET_END

@@ -1,14 +1,5 @@
 /* What the kernels for systems of equations share. Residues are of odd primes below 256, centred, in a signed octet. */
-typedef signed char int8_t;
-typedef unsigned char uint8_t;
-typedef int int32_t;
-typedef unsigned int uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
-
-#define XL_INLINE __device__ __forceinline__
-#define XL_WARP 32
-#define XL_WHOLE_WARP 0xffffffffu
+#include "xl_cuda.h"
 
 /* Requires: inverse = round(2**32 / m).
  * Ensures: congruent to sum, in [-floor(m / 2), ceil(m / 2)). */
@@ -28,13 +19,6 @@ XL_INLINE int32_t xl_dot(uint32_t x, uint32_t y, int32_t sum) {
 XL_INLINE int32_t xl_mixed_dot(uint32_t x, uint32_t y, int32_t sum) {
     int32_t result;
     asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(x), "r"(y), "r"(sum));
-    return result;
-}
-
-/* Ensures: sum plus the products of four octets. */
-XL_INLINE uint32_t xl_octet_dot(uint32_t x, uint32_t y, uint32_t sum) {
-    uint32_t result;
-    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(x), "r"(y), "r"(sum));
     return result;
 }
 

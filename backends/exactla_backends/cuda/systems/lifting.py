@@ -10,6 +10,7 @@ from exactla.core.expansion import integers_by_entry
 from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.cuda.systems import numbers, steps
 from exactla_backends.cuda.systems.inverse import Inversion
 from exactla_backends.device.constants import Constants
@@ -43,8 +44,15 @@ def minors(device: CudaDevice, constant: Constants, matrix: HostArray, primes: R
 class CudaLifting:
     """See `exactla.backend.Lifting`: the postconditions are there."""
 
-    def __init__(self, device: CudaDevice, constant: Constants, matrix: IntegerMatrix, primes: ResidueBase) -> None:
-        self._device, self._constant, self._matrix = device, constant, matrix
+    def __init__(
+        self,
+        device: CudaDevice,
+        constant: Constants,
+        units: CudaMatrix,
+        matrix: IntegerMatrix,
+        primes: ResidueBase,
+    ) -> None:
+        self._device, self._constant, self._units, self._matrix = device, constant, units, matrix
         self._words, count = steps.matrix_words(device, matrix)
         self._inversion: Inversion | None = Inversion(device, constant, self._words, len(matrix), count, primes)
 
@@ -70,14 +78,14 @@ class CudaLifting:
         return expansion.digits(), expansion.residual()
 
     def expand(self, right_side: HostArray, weights: HostArray) -> "CudaExpansion":
-        return CudaExpansion(self.system, right_side, weights)
+        return CudaExpansion(self.system, self._units, right_side, weights)
 
 
 class CudaExpansion:
     """See `exactla.backend.Expansion`. Whatever device is the current one, work is done on that of the inverse."""
 
-    def __init__(self, system: steps.System, right_side: HostArray, weights: HostArray) -> None:
-        self._system = system
+    def __init__(self, system: steps.System, units: CudaMatrix, right_side: HostArray, weights: HostArray) -> None:
+        self._system, self._units = system, units
         self._shape = right_side.shape
         with system.at_home():
             self._residual = steps.residual(system, right_side)
@@ -108,7 +116,7 @@ class CudaExpansion:
     def multiply(self, weights: Sequence[int], modulus: int) -> numbers.PackedNumbers:
         with self._system.at_home():
             self._parts = [numbers.joined(self._system.device, self._parts)]
-            return numbers.multiply(self._system.device, self._parts[0], weights, modulus)
+            return numbers.multiply(self._system.device, self._units, self._parts[0], weights, modulus)
 
     def digits(self) -> HostArray:
         """Digits as `Lifting.lift` gives them."""

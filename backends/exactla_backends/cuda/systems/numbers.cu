@@ -4,9 +4,8 @@
  * XL_WORDS], in two's complement.
  */
 #define XL_THREADS 256
-#define XL_SIDE 128 /* columns and entries of a tile of products */
-#define XL_PART 8
-#define XL_TABLE (XL_SIDE + 4 * (XL_WORDS - 1))
+#define XL_HALVES 0x80808080u
+#define XL_BIAS (1u << 30)
 #define XL_ROOM (2 * XL_WORDS + 16) /* words of the numbers that a quotient is made from */
 
 /* sums [steps, XL_WORDS, 2]: those of the low and of the high half of each word, times the weights of the entries; top
@@ -34,66 +33,56 @@ extern "C" __global__ void __launch_bounds__(XL_THREADS)
     }
 }
 
-/* sums [columns, count] += products of the digits of steps, as numbers from 2**(32 XL_WORDS - 1) on, with octets of weights
- * [steps, length]: octets of the sum over steps of digit times weight, before carries. Entries are [first, first + count)
- * of those that there are; a block of threads for XL_SIDE columns and entries. Requires: steps * XL_WORDS < 2**14. */
-extern "C" __global__ void __launch_bounds__(XL_THREADS)
-    xl_system_products(const uint32_t *digits, int64_t entries, int64_t first, int64_t count, int64_t steps,
-                       const uint8_t *weights, int64_t length, int64_t columns, uint64_t *sums) {
-    __shared__ uint32_t table[XL_TABLE], some[XL_SIDE * XL_WORDS];
-    const int32_t thread = (int32_t)threadIdx.x, x = thread % (XL_SIDE / XL_PART), y = thread / (XL_SIDE / XL_PART);
-    const int64_t entry = (int64_t)blockIdx.x * XL_SIDE, column = (int64_t)blockIdx.y * XL_SIDE;
-    uint32_t found[XL_PART][XL_PART];
+/* Balanced octets of digits, so that those of a digit are sums of octets[o] * 256**o, for entries [first, first + count):
+ * octets [count, stride], those of each step behind those of the step before. A thread for each entry and step.
+ * Requires: digits are less than 0.49 * 2**(32 XL_WORDS) in magnitude; strides are multiples of 4. */
+extern "C" __global__ void xl_system_octets(const uint32_t *digits, int64_t entries, int64_t first, int64_t count,
+                                            int64_t steps, uint32_t *octets, int64_t stride) {
+    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, entry = at / steps, step = at % steps;
+    if (entry >= count)
+        return;
+    const uint32_t *digit = digits + (step * entries + first + entry) * XL_WORDS;
+    uint32_t *to = octets + entry * (stride / 4) + step * XL_WORDS;
+    uint64_t carry = 0;
 #pragma unroll
-    for (int32_t i = 0; i < XL_PART * XL_PART; ++i)
-        found[i / XL_PART][i % XL_PART] = 0;
-    for (int64_t step = 0; step < steps; ++step) {
-        for (int32_t i = thread; i < XL_TABLE; i += XL_THREADS) {
-            /* an octet of a word meets the octet of the weight that is as much lower as it is higher */
-            uint32_t word = 0;
-            for (int32_t octet = 0; octet < 4; ++octet) {
-                const int64_t place = column - 4 * (XL_WORDS - 1) + i - octet;
-                if (place >= 0 && place < length)
-                    word |= (uint32_t)weights[step * length + place] << 8 * octet;
-            }
-            table[i] = word;
-        }
-        for (int32_t i = thread; i < XL_SIDE * XL_WORDS; i += XL_THREADS) {
-            const int64_t at = entry + i / XL_WORDS;
-            const uint32_t top = i % XL_WORDS == XL_WORDS - 1 ? 0x80000000u : 0;
-            some[i] = at < count ? digits[((step * entries + first + at) * XL_WORDS) + i % XL_WORDS] ^ top : 0;
-        }
-        __syncthreads();
-#pragma unroll
-        for (int32_t word = 0; word < XL_WORDS; ++word)
-#pragma unroll
-            for (int32_t i = 0; i < XL_PART; ++i) {
-                const uint32_t weight = table[y + i * (XL_SIDE / XL_PART) + 4 * (XL_WORDS - 1 - word)];
-#pragma unroll
-                for (int32_t j = 0; j < XL_PART; ++j)
-                    found[i][j] =
-                        xl_octet_dot(some[(x + j * (XL_SIDE / XL_PART)) * XL_WORDS + word], weight, found[i][j]);
-            }
-        __syncthreads();
+    for (int32_t word = 0; word < XL_WORDS; ++word) {
+        carry += (uint64_t)digit[word] + XL_HALVES;
+        to[word] = (uint32_t)carry ^ XL_HALVES;
+        carry >>= 32;
     }
-#pragma unroll
-    for (int32_t i = 0; i < XL_PART; ++i)
-#pragma unroll
-        for (int32_t j = 0; j < XL_PART; ++j) {
-            const int64_t at = column + y + i * (XL_SIDE / XL_PART), e = entry + x + j * (XL_SIDE / XL_PART);
-            if (at < columns && e < count)
-                sums[at * count + e] += found[i][j];
-        }
 }
 
-/* The sums as words [columns / 4, count], with a constant of as many words added. */
-XL_INLINE void xl_carry(const uint64_t *sums, int64_t count, int64_t columns, const uint32_t *constant, int64_t entry,
-                        uint32_t *words) {
+/* Balanced octets of weights [steps, length], in words, as far as they are multiplied with those of digits for octets
+ * [first, first + gridDim.y) of the sums: row o has octet first + o - i of a step's weight where octet i of its digit is.
+ * A thread for four octets of a row. Requires: `length` and `stride` are multiples of 4. */
+extern "C" __global__ void xl_system_weights(const int8_t *weights, int64_t length, int64_t steps, int64_t first,
+                                             int64_t stride, uint32_t *table) {
+    const int64_t word = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = word / XL_WORDS;
+    if (word >= stride / 4)
+        return;
+    uint32_t found = 0;
+    for (int32_t octet = 0; octet < 4 && step < steps; ++octet) {
+        const int64_t place = first + blockIdx.y - 4 * (word % XL_WORDS) - octet;
+        if (place >= 0 && place < length)
+            found |= (uint32_t)(uint8_t)weights[step * length + place] << 8 * octet;
+    }
+    table[blockIdx.y * (stride / 4) + word] = found;
+}
+
+/* Sums [parts, columns, stride] of octets, of at most 2**30 in magnitude, as words [columns / 4, count] of what all parts
+ * add up to, with 2**30 and a constant of as many words added to each. */
+XL_INLINE void xl_carry(const uint32_t *sums, int64_t parts, int64_t stride, int64_t count, int64_t columns,
+                        const uint32_t *constant, int64_t entry, uint32_t *words) {
     uint64_t carry = 0;
 #pragma unroll 4
     for (int64_t k = 0; k < columns / 4; ++k) {
-        const uint64_t *at = sums + 4 * k * count + entry;
-        carry += constant[k] + at[0] + (at[count] << 8) + (at[2 * count] << 16) + (at[3 * count] << 24);
+        carry += constant[k];
+        for (int64_t part = 0; part < parts; ++part) {
+            const uint32_t *at = sums + (part * columns + 4 * k) * stride + entry;
+#pragma unroll
+            for (int32_t octet = 0; octet < 4; ++octet)
+                carry += (uint64_t)(at[octet * stride] + XL_BIAS) << 8 * octet;
+        }
         words[k * count + entry] = (uint32_t)carry;
         carry >>= 32;
     }
@@ -133,18 +122,19 @@ XL_INLINE int64_t xl_quotient(const xl_division &by, const uint32_t *s, int64_t 
 }
 
 /* result [entries, modulus_words]: the sums, with the constant, modulo a modulus: centred where they are far from half of
- * it, in two's complement; and the bits of their magnitudes, of the next lower one
- * for negative ones. A thread for each entry. */
-extern "C" __global__ void xl_system_reduce(const uint64_t *sums, int64_t first, int64_t count, int64_t columns,
-                                            const uint32_t *constant, const uint32_t *modulus, int64_t modulus_words,
-                                            const uint32_t *reciprocal, int64_t reciprocal_words, int64_t bottom,
-                                            int64_t places, uint32_t *words, uint32_t *result, int32_t *bits) {
+ * it, in two's complement; and the bits of their magnitudes, of the next lower one for negative ones. A thread for each
+ * entry. */
+extern "C" __global__ void xl_system_reduce(const uint32_t *sums, int64_t parts, int64_t stride, int64_t first,
+                                            int64_t count, int64_t columns, const uint32_t *constant,
+                                            const uint32_t *modulus, int64_t modulus_words, const uint32_t *reciprocal,
+                                            int64_t reciprocal_words, int64_t bottom, int64_t places, uint32_t *words,
+                                            uint32_t *result, int32_t *bits) {
     const int64_t entry = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const xl_division by = {modulus, reciprocal, modulus_words, reciprocal_words, bottom, places};
     uint32_t quotient[2 * XL_ROOM];
     if (entry >= count)
         return;
-    xl_carry(sums, count, columns, constant, entry, words);
+    xl_carry(sums, parts, stride, count, columns, constant, entry, words);
     const int64_t quotient_words = xl_quotient(by, words + entry, columns / 4, count, quotient);
     uint32_t *to = result + (first + entry) * modulus_words;
     int64_t carry = 0, after_zeros = 0, after_ones = 0, before = 0;

@@ -10,18 +10,29 @@ from numpy.typing import NDArray
 
 from exactla.core.radix import integers_of
 from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.matrix.matrix import CudaMatrix
+from exactla_backends.cuda.matrix.task import Planes
 from exactla_backends.cuda.systems import tables
 from exactla_backends.cuda.systems.kernels import Kernels
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import padded
 
-THREADS, SIDE, WARP = 256, 128, 32
+THREADS, WARP = 256, 32
 
 SUM_BYTES = 1 << 30
 """Memory for sums of octets, which are made for some entries at a time."""
 
-DEPTH = (1 << 14) - 1
-"""Words of digits, of all steps, that one launch sums."""
+TABLE_BYTES = 1 << 28
+"""Memory for octets of weights, which are shifted for some octets of the sums at a time."""
+
+BIAS_BITS = 30
+"""Sums of octets are at most 2**BIAS_BITS in magnitude, XL_BIAS."""
+
+DEPTH = 1 << BIAS_BITS - 14
+"""Octets of digits, of all steps, that one product sums."""
+
+STEP, ROWS = 64, 16
+"""Multiples that inner dimensions and the entries of a product are filled up to."""
 
 
 @dataclass(frozen=True)
@@ -75,25 +86,30 @@ def joined(device: CudaDevice, parts: Sequence[Digits]) -> Digits:
     return Digits(memory, steps, parts[0].entries, parts[0].words)
 
 
-def multiply(device: CudaDevice, digits: Digits, weights: Sequence[int], modulus: int) -> PackedNumbers:
+def multiply(
+    device: CudaDevice, matrix: CudaMatrix, digits: Digits, weights: Sequence[int], modulus: int
+) -> PackedNumbers:
     """For each entry the sum over steps of weight times digit, modulo a modulus, centred where it is short."""
-    return _Products(device, digits, weights, modulus).numbers()
+    return _Products(device, matrix, digits, weights, modulus).numbers()
 
 
 class _Products:
-    def __init__(self, device: CudaDevice, digits: Digits, weights: Sequence[int], modulus: int) -> None:
-        self._device, self._digits, self._modulus = device, digits, modulus
-        self._steps = len(weights)
-        self._entries, self._words = digits.entries, digits.words
-        self._kernels = Kernels(device, "numbers", {"WORDS": self._words})
+    """A product of octets, of digits with those of the weights, shifted as in a convolution, on the matrix units."""
+
+    def __init__(
+        self, device: CudaDevice, matrix: CudaMatrix, digits: Digits, weights: Sequence[int], modulus: int
+    ) -> None:
+        self._device, self._matrix, self._digits, self._modulus = device, matrix, digits, modulus
+        self._steps, self._digit_octets = len(weights), 4 * digits.words
+        self._kernels = Kernels(device, "numbers", {"WORDS": digits.words})
         self._length = 4 * self._modulus_words
-        # digits are taken as numbers from 2**(32 words - 1) on, which the sum of the weights takes off again
-        text = b"".join(w.to_bytes(self._length, "little") for w in weights)
-        self._weights = device.upload(np.frombuffer(text, np.uint8))
-        self._constant = -(sum(weights) << (32 * self._words - 1)) % modulus
-        # room for the sum of so many products, and for the constant
-        bits = modulus.bit_length() + 32 * self._words + self._steps.bit_length() + 1
-        self._columns = 4 * (bits // 32 + 1)
+        self._weights = device.upload(balanced([_centred(w, modulus) for w in weights], self._length))
+        sum_bits = 32 * digits.words + self._steps.bit_length()  # of weights over the modulus, times digits
+        self._columns = 4 * ((modulus.bit_length() + sum_bits + 1) // 32 + 1)
+        most = max(1, DEPTH // self._digit_octets)
+        self._parts = [(start, min(most, self._steps - start)) for start in range(0, self._steps, most)]
+        bias = len(self._parts) * ((1 << 8 * self._columns) - 1) // 255 << BIAS_BITS
+        self._constant = ((modulus << sum_bits) - bias) % (1 << 8 * self._columns)
 
     @property
     def _modulus_words(self) -> int:
@@ -113,39 +129,60 @@ class _Products:
         return self._device.upload(tables.words_of(value, words))
 
     def numbers(self) -> PackedNumbers:
-        device, columns = self._device, self._columns
-        group = max(WARP, min(self._entries, SUM_BYTES // (8 * columns)))
-        sums, words = device.allocate(8 * columns * group), device.allocate(columns * group)
-        result, bits = device.allocate(self._length * self._entries), device.allocate(4 * self._entries)
+        device, columns, entries = self._device, self._columns, self._digits.entries
+        part_bytes = 4 * columns * max(len(self._parts), 1)
+        group = padded(max(1, min(entries, SUM_BYTES // part_bytes)), ROWS)
+        sums, words = device.allocate(part_bytes * group), device.allocate(columns * group)
+        result, bits = device.allocate(self._length * entries), device.allocate(4 * entries)
         constant = self._upload(self._constant, columns // 4)
-        for first in range(0, self._entries, group):
-            count = min(group, self._entries - first)
+        for first in range(0, entries, group):
+            count = min(group, entries - first)
             if first:
                 device.download_cells(bits, 0, 1)  # so that nobody who interrupts waits for all of them
-            device.clear(sums)
-            self._sum(first, count, sums)
+            for part, steps in enumerate(self._parts):
+                self._sum(steps, first, count, sums + 4 * part * columns * group, group)
             self._kernels.launch(
                 "xl_system_reduce",
                 (-(-count // WARP),),
                 WARP,
-                (sums, first, count, columns, constant, *self._division, words, result, bits),
+                (sums, len(self._parts), group, first, count, columns, constant, *self._division, words, result, bits),
             )
-        found = device.download_pinned(result, np.dtype(np.uint8), (self._entries, self._length))
-        lengths = device.download(bits, np.dtype(np.int32), (self._entries,))
+        found = device.download_pinned(result, np.dtype(np.uint8), (entries, self._length))
+        lengths = device.download(bits, np.dtype(np.int32), (entries,))
         return PackedNumbers(found, int(lengths.max(initial=0)))
 
-    def _sum(self, first: int, count: int, sums: Memory) -> None:
-        """Sums of products of octets, [columns, count]."""
-        most = max(1, DEPTH // self._words)
-        for start in range(0, self._steps, most):
+    def _sum(self, part: tuple[int, int], first: int, count: int, sums: Memory, stride: int) -> None:
+        """Octets of the sums over some steps, int32 [columns, stride], before carries."""
+        device, (start, steps), rows = self._device, part, padded(count, ROWS)
+        depth = padded(steps * self._digit_octets, STEP)
+        octets = device.allocate(rows * depth)
+        digits = self._digits.memory + start * self._digit_octets * self._digits.entries
+        self._kernels.launch(
+            "xl_system_octets",
+            (-(-count * steps // THREADS),),
+            THREADS,
+            (digits, self._digits.entries, first, count, steps, octets, depth),
+        )
+        most = max(ROWS, TABLE_BYTES // depth)
+        table = device.allocate(min(most, self._columns) * depth)
+        for column in range(0, self._columns, most):
+            columns = min(most, self._columns - column)
             self._kernels.launch(
-                "xl_system_products",
-                (-(-count // SIDE), padded(self._columns, SIDE) // SIDE),
+                "xl_system_weights",
+                (-(-depth // (4 * THREADS)), columns),
                 THREADS,
-                (
-                    self._digits.memory + 4 * start * self._entries * self._words,
-                    *(self._entries, first, count, min(most, self._steps - start)),
-                    self._weights + start * self._length,
-                    *(self._length, self._columns, sums),
-                ),
+                (self._weights + start * self._length, self._length, steps, column, depth, table),
             )
+            left, right = Planes(table.ptr, 1, columns, depth), Planes(octets.ptr, 1, rows, depth)
+            self._matrix.table_sums(left, right, sums.ptr + 4 * column * stride, stride)
+
+
+def balanced(integers: Sequence[int], count: int) -> NDArray[np.int8]:
+    """Octets [integers, count] from -128 to 127, lowest first, of integers less than 0.49 * 256**count in magnitude."""
+    halves = int.from_bytes(b"\x80" * count, "little")
+    text = b"".join((integer + halves).to_bytes(count, "little") for integer in integers)
+    return (np.frombuffer(text, np.uint8) ^ 0x80).view(np.int8).reshape(len(integers), count)
+
+
+def _centred(value: int, modulus: int) -> int:
+    return value - modulus if 2 * value > modulus else value
