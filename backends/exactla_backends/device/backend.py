@@ -24,7 +24,7 @@ from exactla.formats import INTEGER_FORMATS, FloatFormat
 from exactla_backends.device import descriptions
 from exactla_backends.device.check import extreme_products_are_exact
 from exactla_backends.device.device import Device, Memory
-from exactla_backends.device.launches import roughly
+from exactla_backends.device.launches import VECTOR_LANES, roughly
 from exactla_backends.device.matrix import Matrix
 from exactla_backends.device.memory import both_rows
 from exactla_backends.device.planes import (
@@ -51,6 +51,12 @@ NO_RANGE, NOWHERE = 1 << 30, (1 << 31) - 1
 
 SCAN_STEP = 4096
 """Entries of a row that so many work items, at most, scan together."""
+
+LINE = 64
+"""Residues modulo a byte of each plane that a work item of vectors makes together: a line of a processor's cache."""
+
+VECTOR_SCANS = 64
+"""Work items that scan together where each is a vector: a few for each core, since each ends with three atomics."""
 
 
 class DeviceBackend(DeviceResults, BorrowedSystems):
@@ -112,10 +118,12 @@ class DeviceBackend(DeviceResults, BorrowedSystems):
     def _scan_operand(self, operand: Operand, cells: Memory, ranges_at: int, nonfinite_at: int) -> None:
         """Widen the ranges of an operand's rows, which begin at one cell, and count in another."""
         stacks, rows, depth = operand.shape
-        step = min(padded(depth, self._device.lanes), SCAN_STEP)
+        lanes = self._device.lanes
+        most = SCAN_STEP if lanes < VECTOR_LANES else lanes * -(-VECTOR_SCANS // max(stacks * rows, 1))
+        step = min(padded(depth, lanes), most)
         self._launch(
             "scan",
-            (-(-step // self._device.lanes), rows, stacks),
+            (-(-step // lanes), rows, stacks),
             (operand.buffer.memory, self._description(operand), step, cells, ranges_at, nonfinite_at),
         )
 
@@ -151,18 +159,28 @@ class DeviceBackend(DeviceResults, BorrowedSystems):
         table = _residue_table(operand, base)
         planes = self._device.allocate(stacks * rows * depth * len(base.moduli) * octets)
         powers = () if octets == 1 else (self._constant(table.constants if table.powers is None else table.powers),)
+        grid, together = self._grid_of_residues((stacks, rows, depth), octets)
         self._launch(
             f"residues{8 * octets}",
-            self._grid((stacks, rows, depth)),
+            grid,
             (
                 *(operand.buffer.memory, self._description(operand)),
                 operand.buffer.memory if operand.exponents is None else operand.exponents.memory,
-                *(self._constant(table.constants), self._constant(table.weights), *powers),
+                *(self._constant(table.constants), self._weights(table), *powers),
                 *(planes, self._table(descriptions.residue_table(depth, table)), count.memory, count.cell),
             ),
-            {**self._limbs(table.limbs), **constants},
+            {**self._limbs(table.limbs), **together, **constants},
         )
         return planes
+
+    def _grid_of_residues(
+        self, shape: tuple[int, int, int], octets: int
+    ) -> tuple[tuple[int, int, int], dict[str, int]]:
+        """The grid of `residues8` or `residues16`, and what the kernel is told of it."""
+        (stacks, rows, depth), lanes = shape, self._device.lanes
+        if octets == 2 or lanes < VECTOR_LANES or depth % LINE:
+            return self._grid(shape), {}
+        return (rows, depth // LINE, stacks), {"XL_TOGETHER": LINE // lanes}
 
     def multiply(self, terms: Sequence[Term], pairs: Pairs, base: ResidueBase, engine: Engine) -> ResultPlanes:
         left, right = terms[0][1:]

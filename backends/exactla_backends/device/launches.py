@@ -14,6 +14,9 @@ from exactla_backends.device.device import Device, HostArray, Memory
 from exactla_backends.device.planes import COLUMNS, ResultPlanes, octets_of, padded
 from exactla_backends.kernels import tables
 
+VECTOR_LANES = 16
+"""Entries for a work item where its kernels are written in vectors, which take the bytes of weights apart."""
+
 NO_INTEGERS: Mapping[str, int] = MappingProxyType({"XL_MAX_LIMBS": 1, "XL_MAX_GROUPS": 1})
 """Macros of kernels that make no integers."""
 
@@ -55,7 +58,12 @@ class Launches:
 
     def _crt(self, planes: ResultPlanes, table: tables.CrtTable) -> tuple[Memory, Memory, Memory]:
         description = self._table(descriptions.result_table(planes, table))
-        return description, self._constant(table.constants), self._constant(table.weights)
+        return description, self._constant(table.constants), self._weights(table)
+
+    def _weights(self, table: tables.ResidueTable | tables.CrtTable) -> Memory:
+        """Bytes that kernels weigh residues and bytes of integers by."""
+        vectors = self._device.lanes >= VECTOR_LANES
+        return self._constant(table.weights_apart if vectors else table.weights)
 
     def _limbs(self, limbs: int) -> dict[str, int]:
         """Constants of kernels for integers of so many limbs."""

@@ -10,24 +10,40 @@
 #define XL_TABLE_LIMBS 2
 #define XL_BLOCKS 3
 
-XL_FUNCTION void xl_device_residues8(XL_GLOBAL int8_t *to, int64_t plane_stride, int32_t moduli, uint32_t *limbs,
-                                     int32_t count, XL_GLOBAL const int32_t *constants,
-                                     XL_GLOBAL const uint32_t *weights) {
+/* Blocks of XL_LANES entries that a work item of residues8 takes. Where they are more than one, they make whole lines of
+ * a cache, and rows follow each other along axis 0: planes and columns that lie powers of two apart share the sets of a
+ * cache, so that lines do not stay there for another block. */
+#ifndef XL_TOGETHER
+#define XL_TOGETHER 1
+#endif
+#if XL_TOGETHER > 1
+#define XL_BLOCK_AXIS 1
+#define XL_ROW_AXIS 0
+#else
+#define XL_BLOCK_AXIS 0
+#define XL_ROW_AXIS 1
+#endif
+
+XL_FUNCTION void xl_device_residues8(XL_GLOBAL int8_t *to, int64_t plane_stride, int32_t moduli,
+                                     uint32_t limbs[XL_TOGETHER][XL_MAX_LIMBS * XL_LANES], int32_t count,
+                                     XL_GLOBAL const int32_t *constants, XL_GLOBAL const xl_weight *weights) {
     int8_t residues[4][XL_LANES];
-    xl_limbs_bias(limbs, count);
-    for (int32_t p = 0; p < moduli; p += 4) {
-        xl_residues8(residues, limbs, count, constants + p * XL_RESIDUE_FIELDS, weights + (int64_t)p * count);
-        XL_UNROLL
-        for (int32_t i = 0; i < 4; ++i)
-            if (p + i < moduli)
-                xl_device_store_octets(to + (p + i) * plane_stride, residues[i]);
-    }
+    for (int32_t block = 0; block < XL_TOGETHER; ++block)
+        xl_limbs_bias(limbs[block], count);
+    for (int32_t p = 0; p < moduli; p += 4)
+        for (int32_t block = 0; block < XL_TOGETHER; ++block) {
+            xl_residues8(residues, limbs[block], count, constants + p * XL_RESIDUE_FIELDS, weights + (int64_t)p * count);
+            XL_UNROLL
+            for (int32_t i = 0; i < 4; ++i)
+                if (p + i < moduli)
+                    xl_device_store_octets(to + (p + i) * plane_stride + block * XL_LANES, residues[i]);
+        }
 }
 
 /* Digits in planes of octets, or with XL_WHOLE residues in planes of two octets. */
 XL_FUNCTION void xl_device_residues16(XL_GLOBAL int8_t *to, int64_t plane_stride, int32_t moduli, uint32_t *limbs,
                                       int32_t count, XL_GLOBAL const uint32_t *constants,
-                                      XL_GLOBAL const uint32_t *weights, XL_GLOBAL const uint32_t *powers,
+                                      XL_GLOBAL const xl_weight *weights, XL_GLOBAL const uint32_t *powers,
                                       int32_t blocks, const uint32_t power[XL_LANES]) {
     int8_t digits[4][XL_LANES];
     xl_limbs_bias(limbs, count);
@@ -49,18 +65,21 @@ XL_FUNCTION void xl_device_residues16(XL_GLOBAL int8_t *to, int64_t plane_stride
 
 /* Entries from the depth up to the padded one become 0. */
 XL_KERNEL xl_kernel_residues8(xl_bytes data, xl_sizes x, xl_sizes exponents, XL_GLOBAL const int32_t *constants,
-                              XL_GLOBAL const uint32_t *weights, XL_GLOBAL int8_t *planes, xl_sizes y,
+                              XL_GLOBAL const xl_weight *weights, XL_GLOBAL int8_t *planes, xl_sizes y,
                               XL_GLOBAL int32_t *counts, int64_t broken_at) {
-    const int64_t first = XL_GLOBAL_INDEX(0) * XL_LANES, depth = y[XL_PADDED_DEPTH], rows = x[XL_ROWS];
+    const int64_t first = XL_GLOBAL_INDEX(XL_BLOCK_AXIS) * (XL_TOGETHER * XL_LANES);
+    const int64_t depth = y[XL_PADDED_DEPTH], rows = x[XL_ROWS];
     const int32_t count = XL_COUNT(y[XL_TABLE_LIMBS]), moduli = (int32_t)y[XL_MODULI];
-    uint32_t limbs[XL_MAX_LIMBS * XL_LANES], power[XL_LANES];
+    uint32_t limbs[XL_TOGETHER][XL_MAX_LIMBS * XL_LANES], power[XL_LANES];
     int64_t broken = 0;
     if (first >= depth)
         return;
     XL_EACH(stack, 2, x[XL_STACKS])
-        XL_EACH(row, 1, rows) {
+        XL_EACH(row, XL_ROW_AXIS, rows) {
             const int64_t exponent = xl_device_exponent(exponents, x, stack, row);
-            broken += xl_device_limbs(limbs, count, data, x, exponent, stack, row, first, power, 0);
+            for (int32_t block = 0; block < XL_TOGETHER; ++block)
+                broken += xl_device_limbs(limbs[block], count, data, x, exponent, stack, row, first + block * XL_LANES,
+                                          power, 0);
             xl_device_residues8(planes + (stack * moduli * rows + row) * depth + first, rows * depth, moduli, limbs,
                                 count, constants, weights);
         }
@@ -69,7 +88,7 @@ XL_KERNEL xl_kernel_residues8(xl_bytes data, xl_sizes x, xl_sizes exponents, XL_
 }
 
 XL_KERNEL xl_kernel_residues16(xl_bytes data, xl_sizes x, xl_sizes exponents, XL_GLOBAL const uint32_t *constants,
-                               XL_GLOBAL const uint32_t *weights, XL_GLOBAL const uint32_t *powers,
+                               XL_GLOBAL const xl_weight *weights, XL_GLOBAL const uint32_t *powers,
                                XL_GLOBAL int8_t *planes, xl_sizes y, XL_GLOBAL int32_t *counts, int64_t broken_at) {
     const int64_t first = XL_GLOBAL_INDEX(0) * XL_LANES, depth = y[XL_PADDED_DEPTH], rows = x[XL_ROWS];
     const int32_t count = XL_COUNT(y[XL_TABLE_LIMBS]), moduli = (int32_t)y[XL_MODULI], blocks = (int32_t)y[XL_BLOCKS];

@@ -55,7 +55,7 @@ XL_FUNCTION void xl_device_pack16(uint32_t *packed, xl_bytes from, int64_t strid
 
 /* Ensures: limbs of the results first + w of a row; in the padding, of whatever it holds. */
 XL_FUNCTION void xl_device_integers(uint32_t *limbs, xl_bytes residues, xl_sizes y, XL_GLOBAL const uint32_t *constants,
-                                    XL_GLOBAL const uint32_t *weights, int64_t pair, int64_t row, int64_t first) {
+                                    XL_GLOBAL const xl_weight *weights, int64_t pair, int64_t row, int64_t first) {
     const int32_t moduli = XL_MODULI_COUNT(y[XL_RESULT_MODULI]), groups = XL_GROUP_COUNT(y[XL_GROUPS]);
     const int64_t octets = y[XL_OCTETS], columns = y[XL_PADDED_COLUMNS], stride = y[XL_RESULT_ROWS] * columns;
     xl_bytes from = residues + (pair * moduli * stride + row * columns + first) * octets;
@@ -75,7 +75,7 @@ XL_FUNCTION void xl_device_integers(uint32_t *limbs, xl_bytes residues, xl_sizes
 
 /* Limb j of a result at limbs[((pair * rows + row) * columns + column) * count + j]. */
 XL_KERNEL xl_kernel_integers(xl_bytes residues, xl_sizes y, XL_GLOBAL const uint32_t *constants,
-                             XL_GLOBAL const uint32_t *weights, XL_GLOBAL uint32_t *limbs) {
+                             XL_GLOBAL const xl_weight *weights, XL_GLOBAL uint32_t *limbs) {
     const int64_t first = XL_GLOBAL_INDEX(0) * XL_LANES, columns = y[XL_COLUMNS], rows = y[XL_RESULT_ROWS];
     const int32_t count = XL_COUNT(y[XL_RESULT_LIMBS]);
     uint32_t found[XL_MAX_LIMBS * XL_LANES];
@@ -98,12 +98,24 @@ XL_FUNCTION void xl_device_exponents(int64_t exponent[XL_LANES], xl_sizes left, 
                                      xl_sizes y, int64_t shift, int64_t pair, int64_t row, int64_t first) {
     const int64_t of_row = left[places[pair] + row] + shift, left_over = y[XL_COLUMNS] - first;
     xl_sizes of_columns = right + places[y[XL_PAIRS] + pair] + first;
+#ifdef XL_VECTORS
+    if (left_over >= XL_LANES) {
+        vstore16(vload16(0, of_columns) + (long16)(of_row), 0, exponent);
+        return;
+    }
+#endif
     XL_EACH_LANE(w)
         exponent[w] = of_row + (w < left_over ? of_columns[w] : 0);
 }
 
 XL_FUNCTION void xl_device_store_words(XL_GLOBAL uint8_t *to, int64_t octets, const uint64_t words[XL_LANES],
                                        int64_t count) {
+#ifdef XL_VECTORS
+    if (octets == 8 && count >= XL_LANES) {
+        vstore16(vload16(0, words), 0, (XL_GLOBAL uint64_t *)to);
+        return;
+    }
+#endif
     XL_EACH_LANE(w)
         if (w < count)
             xl_device_store(to + w * octets, octets, words[w]);
@@ -111,7 +123,7 @@ XL_FUNCTION void xl_device_store_words(XL_GLOBAL uint8_t *to, int64_t octets, co
 
 /* Encodings [pairs, rows, columns] in `rounding`, and, where `second_rounding` is not negative, in that too. */
 XL_KERNEL xl_kernel_round(xl_bytes residues, xl_sizes y, XL_GLOBAL const uint32_t *constants,
-                          XL_GLOBAL const uint32_t *weights, xl_sizes left, xl_sizes right, xl_sizes places,
+                          XL_GLOBAL const xl_weight *weights, xl_sizes left, xl_sizes right, xl_sizes places,
                           int64_t shift, xl_sizes format_table, int64_t rounding, XL_GLOBAL uint8_t *encodings,
                           int64_t second_rounding, XL_GLOBAL uint8_t *second_encodings) {
     const int64_t first = XL_GLOBAL_INDEX(0) * XL_LANES, columns = y[XL_COLUMNS], rows = y[XL_RESULT_ROWS];
@@ -144,7 +156,7 @@ XL_KERNEL xl_kernel_round(xl_bytes residues, xl_sizes y, XL_GLOBAL const uint32_
  * position of the result in C order is at unsure[1], ..., in any order; unsure[0] counts them, also those that are
  * beyond `capacity` and have no place. */
 XL_KERNEL xl_kernel_round_certified(xl_bytes residues, xl_sizes y, XL_GLOBAL const uint32_t *constants,
-                                    XL_GLOBAL const uint32_t *weights, xl_sizes left, xl_sizes right, xl_sizes places,
+                                    XL_GLOBAL const xl_weight *weights, xl_sizes left, xl_sizes right, xl_sizes places,
                                     int64_t shift, xl_sizes format_table, int64_t rounding,
                                     XL_GLOBAL uint8_t *encodings, int64_t second_rounding,
                                     XL_GLOBAL uint8_t *second_encodings, int64_t slack, XL_GLOBAL int64_t *unsure,
@@ -191,7 +203,7 @@ XL_KERNEL xl_kernel_round_certified(xl_bytes residues, xl_sizes y, XL_GLOBAL con
 
 /* Encodings of results with non-finite terms; the three kinds of residues share their sizes and tables. */
 XL_KERNEL xl_kernel_mark(xl_bytes signs, xl_bytes terms, xl_bytes invalid, xl_sizes y,
-                         XL_GLOBAL const uint32_t *constants, XL_GLOBAL const uint32_t *weights, xl_sizes format_table,
+                         XL_GLOBAL const uint32_t *constants, XL_GLOBAL const xl_weight *weights, xl_sizes format_table,
                          XL_GLOBAL uint8_t *encodings) {
     const int64_t first = XL_GLOBAL_INDEX(0) * XL_LANES, columns = y[XL_COLUMNS], rows = y[XL_RESULT_ROWS];
     const xl_format format = xl_format_read(format_table);

@@ -5,7 +5,7 @@ Everything is computed with Python integers, once for each base. Knows no device
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,6 +64,14 @@ def limbs_for(bits: int) -> int:
     return bits // LIMB_BITS + 1
 
 
+def _apart(weights: Words) -> Words:
+    """Two words for each: its even bytes and its odd ones, each a signed integer of 16 bits. See xl_weight."""
+    octets = np.ascontiguousarray(weights)[..., None].view(np.int8)
+    words = np.ascontiguousarray(octets[..., [0, 2, 1, 3]].astype(np.int16)).view(np.uint32)
+    words.setflags(write=False)
+    return words
+
+
 @dataclass(frozen=True)
 class ResidueTable:
     """Constants that turn integers of `limbs` limbs into residues, or into two digits of them.
@@ -88,6 +96,11 @@ class ResidueTable:
     def planes(self) -> int:
         """Byte planes that the residues take."""
         return self.moduli * (2 if self.digits else 1)
+
+    @cached_property
+    def weights_apart(self) -> Words:
+        """The weights for kernels in vectors."""
+        return _apart(self.weights)
 
 
 @lru_cache(maxsize=256)
@@ -183,6 +196,11 @@ class CrtTable:
     quotient_octets: int
     constants: Words
     weights: Words
+
+    @cached_property
+    def weights_apart(self) -> Words:
+        """The weights for kernels in vectors."""
+        return _apart(self.weights)
 
 
 @lru_cache(maxsize=256)

@@ -21,6 +21,8 @@ class Way:
     """Words whose products are summed before a reduction."""
     group: int
     """Work items that work together."""
+    panels: int = 1
+    """Tiles of a work item, one beside the other, for the same rows; each is a panel where they are more."""
     height: int = 1
     """Rows of a vector."""
     matrix_units: bool = False
@@ -46,6 +48,7 @@ class Way:
             "XL_TILE_ROWS": self.rows[octets - 1],
             "XL_TILE_COLUMNS": self.columns[octets - 1],
             "XL_PANEL": self.panel(octets),
+            "XL_PANELS": self.panels,
             "XL_STEP": self.step[octets - 1],
         } | ({"XL_XMX": self.group} if self.matrix_units else {})
 
@@ -53,7 +56,7 @@ class Way:
 _STEP = 16384, 8192
 """Four products of bytes are below 2**17, and eight of digits below 2**18: their sums stay below 2**31."""
 
-VECTORS = Way(2, 16, rows=(8, 4), columns=(2, 2), rows_first=True, step=(512, 512), group=1)
+VECTORS = Way(2, 16, rows=(8, 4), columns=(2, 2), rows_first=True, step=(512, 512), group=1, panels=4)
 """Of CPUs, whose compilers make instructions of products of pairs in vectors."""
 
 BYTES = Way(4, 1, rows=(8, 4), columns=(1, 1), rows_first=False, step=_STEP, group=16)

@@ -22,11 +22,15 @@ XL_STAGE void xl_crt_weigh16(uint32_t *XL_RESTRICT weighed, const int16_t *XL_RE
         weighed[w] = xl_reduce32((uint32_t)(int32_t)residues[w] * weight + bias, modulus, inverse);
 }
 
+#ifdef XL_VECTORS
+#include "xl_crt_opencl.h"
+#else
+
 /* Requires: the moduli's bytes packed by fours, 0 from byte `place` on, where `octets` bytes have room; four rows of
  * `groups` weights, the base-256 digits of 2**24 / m.
  * Ensures: those bytes hold q, the lowest first. */
 XL_STAGE void xl_crt_quotient(uint32_t *packed, int32_t groups, int32_t place, int32_t octets,
-                              XL_GLOBAL const uint32_t *weights) {
+                              XL_GLOBAL const xl_weight *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     uint32_t quotient[XL_LANES] XL_ALIGNED;
     xl_dot_rows(sums, packed, groups, weights, groups);
@@ -45,7 +49,7 @@ XL_STAGE void xl_crt_quotient(uint32_t *packed, int32_t groups, int32_t place, i
 /* Requires: bytes packed by fours; 4 * count rows of `groups` weights, row i the digits of place 256**i.
  * Ensures: limbs = the sum of all bytes times their constants, modulo 2**(32 count). */
 XL_STAGE void xl_crt_sum(uint32_t *limbs, int32_t count, const uint32_t *packed, int32_t groups,
-                         XL_GLOBAL const uint32_t *weights) {
+                         XL_GLOBAL const xl_weight *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     int32_t carry[XL_LANES] XL_ALIGNED;
     for (int32_t first = 0; first < groups; first += XL_CRT_GROUPS) {
@@ -65,6 +69,8 @@ XL_STAGE void xl_crt_sum(uint32_t *limbs, int32_t count, const uint32_t *packed,
         }
     }
 }
+
+#endif
 
 /* Requires: constants of the modulus for residues of `octets` octets; |sum| <= 2**14 for one, 2**30 for two.
  * Ensures: congruent to the sum, in [-floor(m / 2), ceil(m / 2)). */

@@ -97,6 +97,12 @@ XL_FUNCTION void xl_device_words(uint64_t words[XL_LANES], xl_bytes data, xl_siz
                                  int64_t row, int64_t first) {
     const int64_t step = x[XL_DEPTH_STRIDE], left = x[XL_DEPTH] - first;
     xl_bytes from = data + x[XL_OFFSET] + stack * x[XL_STACK_STRIDE] + row * x[XL_ROW_STRIDE] + first * step;
+#ifdef XL_VECTORS
+    if (octets == 8 && step == 8 && left >= XL_LANES) {
+        vstore16(vload16(0, (XL_GLOBAL const uint64_t *)from), 0, words);
+        return;
+    }
+#endif
     XL_EACH_LANE(w)
         words[w] = w < left ? xl_device_load(from + w * step, octets) : 0;
 }

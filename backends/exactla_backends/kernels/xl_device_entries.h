@@ -24,8 +24,7 @@ XL_FUNCTION int64_t xl_device_limbs(uint32_t *limbs, int32_t count, xl_bytes dat
         shift[w] = entries.exponent[w] - exponent;
     broken = xl_count_broken(&entries, shift, x[XL_BITS], format.precision, x[XL_CHECKS] & XL_MAY_DROP);
     if ((x[XL_CHECKS] & XL_EXPECT_FINITE) != 0 && format.kind == XL_KIND_FLOAT)
-        XL_EACH_LANE(w)
-            broken += (int64_t)(1 - xl_is_finite(words[w], &format));
+        broken += xl_count_nonfinite(words, &format);
     if (blocks != 0)
         xl_split_shift(shift, power, blocks);
     xl_limbs_of(limbs, count, &entries, shift);

@@ -68,6 +68,10 @@ XL_FUNCTION uint64_t xl_is_finite(uint64_t word, const xl_format *format) {
     return (uint64_t)((word & (sign_bit - 1)) <= format->largest) & (uint64_t)(word != missing_zero);
 }
 
+#ifdef XL_VECTORS
+#include "xl_format_opencl.h"
+#else
+
 /* Requires: words[w] < 2**bits are encodings of a float format.
  * Ensures: the entries; see xl_entries. */
 XL_STAGE void xl_decode_floats(xl_entries *XL_RESTRICT x, const uint64_t *XL_RESTRICT words, const xl_format *format) {
@@ -85,6 +89,17 @@ XL_STAGE void xl_decode_floats(xl_entries *XL_RESTRICT x, const uint64_t *XL_RES
         x->exponent[w] = (int64_t)(field + (1 - normal)) - scale;
     }
 }
+
+/* Requires: words[w] < 2**bits are encodings of a float format.
+ * Ensures: the number of NaNs and infinities. */
+XL_FUNCTION int64_t xl_count_nonfinite(const uint64_t words[XL_LANES], const xl_format *format) {
+    int64_t count = 0;
+    XL_EACH_LANE(w)
+        count += (int64_t)(1 - xl_is_finite(words[w], format));
+    return count;
+}
+
+#endif
 
 /* Requires: words[w] < 2**(8 * octets) are two's complement or unsigned integers.
  * Ensures: the entries, with exponents 0. */

@@ -45,6 +45,8 @@ XL_FUNCTION void xl_weigh8(uint32_t *packed, int8_t residues[4][XL_LANES], XL_GL
 
 #endif
 
+#ifndef XL_OWN_PLACE
+
 /* Requires: values in two's complement; negative[w] all ones for negative ones, else 0 (values of 64 bits that are not
  * negative are allowed).
  * Ensures: limbs of floor(value * 2**shift) modulo 2**(32 count). */
@@ -59,6 +61,8 @@ XL_STAGE void xl_limbs_place(uint32_t *XL_RESTRICT limbs, int32_t count, const u
             limbs[j * XL_LANES + w] = (uint32_t)(up >= 0 ? left : right ^ negative[w]);
         }
 }
+
+#endif
 
 /* Ensures: to[k] = from[k] for k < count, and 0 for the `behind` entries from there on. */
 XL_FUNCTION void xl_store_row(int8_t *XL_RESTRICT to, const int8_t *XL_RESTRICT from, int64_t count, int64_t behind) {

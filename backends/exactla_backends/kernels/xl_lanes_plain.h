@@ -6,7 +6,7 @@
  * Ensures: sums[i][w] = sum over g < groups of the dot product of the unsigned bytes of bytes[g][w] with the signed
  * bytes of weights[i * stride + g], for i < 4. */
 XL_STAGE void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *XL_RESTRICT bytes, int32_t groups,
-                          XL_GLOBAL const uint32_t *XL_RESTRICT weights, int32_t stride) {
+                          XL_GLOBAL const xl_weight *XL_RESTRICT weights, int32_t stride) {
     for (int32_t i = 0; i < 4; ++i)
         XL_EACH_LANE(w)
             sums[i][w] = 0;

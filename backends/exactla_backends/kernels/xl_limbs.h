@@ -17,6 +17,11 @@ XL_FUNCTION void xl_limbs_of(uint32_t *limbs, int32_t count, const xl_entries *x
  * Ensures: 0 where no entry can break its scan; see xl_count_broken. */
 XL_STAGE uint64_t xl_may_be_broken(const xl_entries *XL_RESTRICT x, const int64_t *XL_RESTRICT shift, int64_t bits,
                                    int64_t width) {
+#ifdef XL_VECTORS
+    const ulong16 shifts = as_ulong16(vload16(0, shift)), room = (ulong16)(bits - width);
+    const ulong16 entries = as_ulong16(vload16(0, x->significand) != (ulong16)(0));
+    return (uint64_t)any(as_long16((shifts | (room - shifts)) & entries));
+#else
     const int64_t room = bits - width;
     uint64_t outside = 0;
     XL_EACH_LANE(w) {
@@ -24,6 +29,7 @@ XL_STAGE uint64_t xl_may_be_broken(const xl_entries *XL_RESTRICT x, const int64_
         outside |= wrong & ((uint64_t)0 - (uint64_t)(x->significand[w] != 0));
     }
     return outside >> 63;
+#endif
 }
 
 /* Requires: significands below 2**width, bits >= 0.

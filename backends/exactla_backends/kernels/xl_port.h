@@ -39,7 +39,8 @@ typedef ulong uint64_t;
 #define XL_RESTRICT __restrict__
 #define XL_KERNEL extern "C" __global__ void
 #define XL_GLOBAL
-#define XL_GLOBAL_INDEX(axis) XL_CUDA_INDEX_##axis
+#define XL_GLOBAL_INDEX(axis) XL_CUDA_INDEX(axis)
+#define XL_CUDA_INDEX(axis) XL_CUDA_INDEX_##axis
 #define XL_CUDA_INDEX_0 ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define XL_CUDA_INDEX_1 ((int64_t)blockIdx.y * blockDim.y + threadIdx.y)
 #define XL_CUDA_INDEX_2 ((int64_t)blockIdx.z * blockDim.z + threadIdx.z)
@@ -184,9 +185,18 @@ XL_FUNCTION int32_t xl_dot4(uint32_t bytes, uint32_t weights, int32_t sum) {
 
 /* ---- primitives: the same functions in each of these files ---- */
 
+/* Four signed bytes that xl_dot_rows multiplies by: in a word, or in vectors the even ones and the odd ones apart, in
+ * two integers of 16 bits each. */
+#if XL_LANES == 16 && defined(__OPENCL_C_VERSION__)
+typedef uint2 xl_weight;
+#else
+typedef uint32_t xl_weight;
+#endif
+
 #include "xl_reduce.h"
 
 #if XL_LANES == 16 && defined(__OPENCL_C_VERSION__)
+#define XL_VECTORS /* steps over all lanes are written in vectors, in files that end in _opencl.h */
 #include "xl_lanes_opencl.h"
 #elif XL_LANES != 64 || !defined(__GNUC__)
 #include "xl_lanes_plain.h"

@@ -14,8 +14,12 @@
 /* Requires: nothing.
  * Ensures: adds 2**(32 count - 1), so that the limbs read as unsigned; a second call takes it off. */
 XL_FUNCTION void xl_limbs_bias(uint32_t *limbs, int32_t count) {
+#ifdef XL_VECTORS
+    vstore16(vload16(count - 1, limbs) ^ (uint16)((uint32_t)1 << 31), count - 1, limbs);
+#else
     XL_EACH_LANE(w)
         limbs[(count - 1) * XL_LANES + w] ^= (uint32_t)1 << 31;
+#endif
 }
 
 /* Requires: blocks > 0.
@@ -34,7 +38,7 @@ XL_FUNCTION void xl_split_shift(int64_t shift[XL_LANES], uint32_t powers[XL_LANE
  * (modulus, floor(2**16 / modulus), start, fold weights, bias, offset, 0, 0) and of `count` weights.
  * Ensures: residues[i][w] congruent to the integer, in [-offset, modulus - offset). */
 XL_STAGE void xl_residues8(int8_t residues[4][XL_LANES], const uint32_t *limbs, int32_t count,
-                           XL_GLOBAL const int32_t *constants, XL_GLOBAL const uint32_t *weights) {
+                           XL_GLOBAL const int32_t *constants, XL_GLOBAL const xl_weight *weights) {
     int32_t sums[4][XL_LANES] XL_ALIGNED;
     xl_dot_rows(sums, limbs, count, weights, count);
     for (int32_t i = 0; i < 4; ++i)
@@ -47,7 +51,7 @@ XL_STAGE void xl_residues8(int8_t residues[4][XL_LANES], const uint32_t *limbs, 
  * i) for each modulus, and where there are any, block[w] < blocks is the i of the one that multiplies the integer.
  * Ensures: 256 * digits[2 i][w] + digits[2 i + 1][w] congruent to the integer, in [-offset, modulus - offset). */
 XL_STAGE void xl_residues16(int8_t digits[4][XL_LANES], const uint32_t *limbs, int32_t count,
-                            XL_GLOBAL const uint32_t *constants, XL_GLOBAL const uint32_t *weights,
+                            XL_GLOBAL const uint32_t *constants, XL_GLOBAL const xl_weight *weights,
                             XL_GLOBAL const uint32_t *powers, int32_t blocks, const uint32_t block[XL_LANES]) {
     uint32_t residue[2][XL_LANES] XL_ALIGNED;
     int32_t sums[4][XL_LANES] XL_ALIGNED;

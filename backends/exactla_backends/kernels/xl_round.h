@@ -34,6 +34,10 @@ typedef struct {
     uint64_t sticky[XL_LANES] XL_ALIGNED;
 } xl_leading;
 
+#ifdef XL_VECTORS
+#include "xl_round_opencl.h"
+#else
+
 /* Requires: XL_ROUND_PAD zero limbs below limbs[0].
  * Ensures: limbs hold |s|, `negative` all ones where s < 0; the leading bits. */
 XL_STAGE void xl_lead(xl_leading *XL_RESTRICT lead, uint32_t *XL_RESTRICT limbs, int32_t count,
@@ -104,16 +108,6 @@ XL_STAGE void xl_round_lead(xl_rounded *XL_RESTRICT result, const xl_leading *XL
     }
 }
 
-/* Requires: XL_ROUND_PAD zero limbs below limbs[0]; |s| < 2**(32 count - 1) or s = -2**(32 count - 1).
- * Ensures: s * 2**exponent rounded towards zero; see xl_rounded. The limbs are overwritten. */
-XL_FUNCTION void xl_round_limbs(xl_rounded *XL_RESTRICT result, uint32_t *limbs, int32_t count,
-                                const int64_t *XL_RESTRICT exponent, const xl_format *format) {
-    uint32_t negative[XL_LANES] XL_ALIGNED;
-    xl_leading lead;
-    xl_lead(&lead, limbs, count, negative);
-    xl_round_lead(result, &lead, negative, exponent, format);
-}
-
 /* Requires: rounding is one of XL_NEAREST, XL_DOWN, XL_UP, XL_ZERO.
  * Ensures: encodings of the numbers rounded once in that direction: exact zero is +0; overflow is the largest finite
  * value or, outward and to nearest, infinity, NaN where the format has none; -0 only where the format has it. */
@@ -137,6 +131,18 @@ XL_STAGE void xl_encode(uint64_t *XL_RESTRICT encodings, const xl_rounded *XL_RE
         const uint64_t signs = negative & (vanishes ^ 1);
         encodings[w] = (x->zero[w] ? 0 : (leaves ? past_largest : finite)) | signs << (f.bits - 1);
     }
+}
+
+#endif
+
+/* Requires: XL_ROUND_PAD zero limbs below limbs[0]; |s| < 2**(32 count - 1) or s = -2**(32 count - 1).
+ * Ensures: s * 2**exponent rounded towards zero; see xl_rounded. The limbs are overwritten. */
+XL_FUNCTION void xl_round_limbs(xl_rounded *XL_RESTRICT result, uint32_t *limbs, int32_t count,
+                                const int64_t *XL_RESTRICT exponent, const xl_format *format) {
+    uint32_t negative[XL_LANES] XL_ALIGNED;
+    xl_leading lead;
+    xl_lead(&lead, limbs, count, negative);
+    xl_round_lead(result, &lead, negative, exponent, format);
 }
 
 #endif

@@ -37,6 +37,27 @@ XL_FUNCTION void xl_ranges_clear(xl_ranges *ranges) {
     }
 }
 
+#ifdef XL_VECTORS
+#include "xl_scan_opencl.h"
+#else
+
+/* Requires: words[w] are encodings of a float format, and these are their entries.
+ * Ensures: as xl_scan. */
+XL_FUNCTION void xl_scan_floats(xl_ranges *ranges, const xl_entries *x, const uint64_t words[XL_LANES],
+                                const xl_format *format) {
+    const xl_format f = *format;
+    XL_EACH_LANE(w) {
+        const int64_t zero = x->significand[w] == 0;
+        const int64_t bottom = zero ? XL_NONE : x->exponent[w] + (int64_t)xl_trailing_zeros(x->significand[w]);
+        const int64_t top = zero ? -XL_NONE : x->exponent[w] + f.precision;
+        ranges->lowest[w] = bottom < ranges->lowest[w] ? bottom : ranges->lowest[w];
+        ranges->highest[w] = top > ranges->highest[w] ? top : ranges->highest[w];
+        ranges->nonfinite[w] += (int64_t)(1 - xl_is_finite(words[w], &f));
+    }
+}
+
+#endif
+
 /* Requires: words[w] are encodings of a float or integer format.
  * Ensures: for each entry that is not 0, lowest <= exponent of its lowest one, and highest >= exponent + precision for
  * a float, >= bits of its magnitude for an integer; lowest <= 0 <= highest for any integer; nonfinite counts. */
@@ -44,15 +65,7 @@ XL_STAGE void xl_scan(xl_ranges *ranges, const uint64_t words[XL_LANES], const x
     xl_entries x;
     xl_decode(&x, words, format);
     if (format->kind == XL_KIND_FLOAT) {
-        const xl_format f = *format;
-        XL_EACH_LANE(w) {
-            const int64_t zero = x.significand[w] == 0;
-            const int64_t bottom = zero ? XL_NONE : x.exponent[w] + (int64_t)xl_trailing_zeros(x.significand[w]);
-            const int64_t top = zero ? -XL_NONE : x.exponent[w] + f.precision;
-            ranges->lowest[w] = bottom < ranges->lowest[w] ? bottom : ranges->lowest[w];
-            ranges->highest[w] = top > ranges->highest[w] ? top : ranges->highest[w];
-            ranges->nonfinite[w] += (int64_t)(1 - xl_is_finite(words[w], &f));
-        }
+        xl_scan_floats(ranges, &x, words, format);
     } else {
         XL_EACH_LANE(w) {
             const int64_t top = (int64_t)xl_bit_length(x.significand[w]);

@@ -6,34 +6,36 @@ import importlib.util
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import dpctl
-import dpctl.memory
 import dpctl.utils
 import numpy as np
 
 from exactla.libraries.base import Source
 from exactla_backends.device.device import HostArray, Layout, Memory
+from exactla_backends.device.launches import VECTOR_LANES
 from exactla_backends.host_memory import HostMemory
 from exactla_backends.kernels.modules import FIXED_LIMBS, LANES
 from exactla_backends.kernels.text import kernel_text
 from exactla_backends.sycl import programs
+from exactla_backends.sycl.pool import ALIGNMENT, Pool, SyclMemory
 from exactla_backends.sycl.runtime import devices
 
 _queue: ContextVar[Any] = ContextVar("exactla_sycl_queue", default=None)
-ALIGNMENT = 64
 UNFINISHED = 1 << 30
 """Bytes that may be taken while launches that hold memory have not ended."""
-
-VECTOR_LANES = 16
-"""Entries for a work item where its kernels are written in vectors."""
 
 
 @cache
 def _default_queue() -> Any:
     return dpctl.SyclQueue(max(devices(), key=_preference))
+
+
+@lru_cache(maxsize=64)
+def _is_cpu(queue: Any) -> bool:
+    return bool(queue.sycl_device.is_cpu)
 
 
 def _preference(device: Any) -> tuple[bool, bool]:
@@ -48,15 +50,12 @@ def _tensors() -> Any:
     return importlib.import_module("dpnp.tensor" if found is None else "dpctl.tensor")
 
 
-class SyclMemory(dpctl.memory.MemoryUSMDevice):  # type: ignore[misc]
-    """USM of a device. As a class of Python's it can be referred to weakly, so that its life can be watched."""
-
-
 class SyclDevice:
     """See `exactla_backends.device.device.Device`. The place is a queue."""
 
     def __init__(self) -> None:
         self._taken = 0
+        self._pool = Pool()
 
     @property
     def lanes(self) -> int:
@@ -87,6 +86,9 @@ class SyclDevice:
         return queue
 
     def allocate(self, size: int) -> Memory:
+        if self.is_cpu():
+            self._order().wait()  # what others have launched may read memory that has been given back since
+            return self._pool.take(self.queue, max(size, 1))
         self._taken += size
         if self._taken > UNFINISHED:
             self._order().wait()  # what launches hold is given back when they end
@@ -146,7 +148,7 @@ class SyclDevice:
 
     def is_cpu(self) -> bool:
         """Whether the current queue is that of a CPU."""
-        return bool(self.queue.sycl_device.is_cpu)
+        return _is_cpu(self.queue)
 
     def largest_group(self) -> int:
         """The largest number of work items that work together."""

@@ -98,6 +98,14 @@ typedef int8_t xl_result;
 
 typedef XL_GLOBAL const char *xl_residues;
 
+/* The panels of a work item that have columns. */
+#if XL_PANELS > 1
+#define XL_EACH_PANEL(panel, columns)                                                                                  \
+    for (int64_t panel = 0; panel < XL_PANELS && panel * XL_PANEL < (columns); ++panel)
+#else
+#define XL_EACH_PANEL(panel, columns) for (int64_t panel = 0; panel < 1; ++panel)
+#endif
+
 /* Rows of the left operand, and where they are read from: `step` words of each, widened to pairs, or the rows as they
  * lie. */
 #if XL_PAIRS
@@ -169,26 +177,35 @@ XL_FUNCTION void xl_read_left(xl_left *left, xl_residues from, const int64_t pla
         }
 }
 
+#if XL_PAIRS
+/* Ensures: 16 residues of row i, 0 for rows from `rows` on. */
+XL_FUNCTION uint8 xl_row_words(xl_residues from, int64_t i, int64_t depth, int64_t rows) {
+    return i < rows ? as_uint8(convert_short16(vload16(0, from + i * depth))) : (uint8)(0);
+}
+#endif
+
 /* Requires: at least 16 / XL_RESIDUES words follow.
  * Ensures: words of the residues there, of XL_WIDTH rows `depth` apart, at to[word][row]; 0 for rows from `rows` on. */
 XL_FUNCTION void xl_transpose(XL_GLOBAL uint32_t *to, xl_residues from, int64_t depth, int64_t rows) {
 #if XL_PAIRS
-    uint8 w[16];
+    uint16 w[8], apart[8];
 #pragma unroll
-    for (int32_t i = 0; i < 16; ++i)
-        w[i] = i < rows ? as_uint8(convert_short16(vload16(0, from + i * depth))) : (uint8)(0);
-#define XL_COLUMN(j)                                                                                                   \
-    vstore16((uint16)(w[0].s##j, w[1].s##j, w[2].s##j, w[3].s##j, w[4].s##j, w[5].s##j, w[6].s##j, w[7].s##j,          \
-                      w[8].s##j, w[9].s##j, w[10].s##j, w[11].s##j, w[12].s##j, w[13].s##j, w[14].s##j, w[15].s##j),   \
-             0, to + j * XL_PANEL)
-    XL_COLUMN(0);
-    XL_COLUMN(1);
-    XL_COLUMN(2);
-    XL_COLUMN(3);
-    XL_COLUMN(4);
-    XL_COLUMN(5);
-    XL_COLUMN(6);
-    XL_COLUMN(7);
+    for (int32_t i = 0; i < 8; ++i)
+        w[i] = (uint16)(xl_row_words(from, 2 * i, depth, rows), xl_row_words(from, 2 * i + 1, depth, rows));
+#pragma unroll
+    for (int32_t step = 0; step < 3; ++step) { /* even words before odd ones: three times, it transposes 16 by 8 */
+#pragma unroll
+        for (int32_t i = 0; i < 4; ++i) {
+            apart[i] = (uint16)(w[2 * i].even, w[2 * i + 1].even);
+            apart[4 + i] = (uint16)(w[2 * i].odd, w[2 * i + 1].odd);
+        }
+#pragma unroll
+        for (int32_t i = 0; i < 8; ++i)
+            w[i] = apart[i];
+    }
+#pragma unroll
+    for (int32_t i = 0; i < 8; ++i)
+        vstore16(w[i], 0, to + i * XL_PANEL);
 #else
     const uint4 words = rows > 0 ? as_uint4(vload16(0, from)) : (uint4)(0);
     to[0] = words.s0;
@@ -209,22 +226,27 @@ XL_KERNEL xl_kernel_pack_right(xl_residues from, int64_t depth, int64_t rows, in
                  from + (plane * rows + row) * depth + first, depth, rows - row);
 }
 
+/* Requires: the constants c of a modulus m, values below 2 m.
+ * Ensures: values mod m. */
+XL_FUNCTION xl_values xl_once_less(xl_values values, XL_GLOBAL const uint32_t *c) {
+    return min(values, values - c[0]);
+}
+
 /* Requires: the constants c of a modulus m.
  * Ensures: values mod m. */
 XL_FUNCTION xl_values xl_reduce(xl_values values, XL_GLOBAL const uint32_t *c) {
-    const xl_values remainder = values - mul_hi(values, (xl_values)(c[1])) * c[0];
-    return min(remainder, remainder - c[0]);
+    return xl_once_less(values - mul_hi(values, (xl_values)(c[1])) * c[0], c);
 }
 
 /* Ensures: sums mod m. */
 XL_FUNCTION xl_values xl_residues_of(xl_sums sums, XL_GLOBAL const uint32_t *c) {
-    const xl_values found = xl_reduce(xl_to_values(sums) ^ (xl_values)(1u << 31), c) + (c[0] - c[2]);
-    return min(found, found - c[0]);
+    return xl_once_less(xl_reduce(xl_to_values(sums) ^ (xl_values)(1u << 31), c) + (c[0] - c[2]), c);
 }
 
-/* Ensures: totals + found, or totals - found where negative, mod m. */
+/* Requires: totals and found below m.
+ * Ensures: totals + found, or totals - found where negative, mod m. */
 XL_FUNCTION xl_values xl_added(xl_values totals, xl_values found, int64_t negative, XL_GLOBAL const uint32_t *c) {
-    return xl_reduce(totals + (negative ? c[0] - found : found), c);
+    return xl_once_less(totals + (negative ? c[0] - found : found), c);
 }
 
 /* Adds the sums over `words` words to the totals. The low digits of the right operand are `right_digit` further on. */
@@ -303,16 +325,48 @@ XL_FUNCTION void xl_add_step(xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS], co
 #endif
 }
 
+/* Ensures: totals are 0, or with `add` what a tile of the result holds, mod m. */
+XL_FUNCTION void xl_load_totals(xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS], XL_GLOBAL const xl_result *from,
+                                int64_t columns, int64_t rows_here, int64_t columns_here, int64_t add,
+                                XL_GLOBAL const uint32_t *c) {
+#pragma unroll
+    for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
+#pragma unroll
+        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
+            totals[i][j] = 0;
+            if (add && i * XL_HEIGHT < rows_here && j * XL_WIDTH < columns_here) {
+                const xl_values held = xl_to_values(
+                    xl_load(from + i * XL_HEIGHT * columns + j * XL_WIDTH, columns, rows_here - i * XL_HEIGHT));
+                totals[i][j] = min(held, held + c[0]); /* those below 0 are the largest */
+            }
+        }
+}
+
+/* Requires: totals below m.
+ * Ensures: a tile of the result is congruent to them, and centred. */
+XL_FUNCTION void xl_store_totals(XL_GLOBAL xl_result *to, xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS],
+                                 int64_t columns, int64_t rows_here, int64_t columns_here,
+                                 XL_GLOBAL const uint32_t *c) {
+    const uint32_t offset = c[0] >> 1;
+#pragma unroll
+    for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
+#pragma unroll
+        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j)
+            if (i * XL_HEIGHT < rows_here && j * XL_WIDTH < columns_here)
+                xl_store(xl_to_sums(xl_once_less(totals[i][j] + offset, c) - offset),
+                         to + i * XL_HEIGHT * columns + j * XL_WIDTH, columns, rows_here - i * XL_HEIGHT);
+}
+
 /* Planes [pairs, moduli, rows, columns] of the product, or with `add` of the sum of it and what the planes hold.
  *
  * Axis 1 - XL_PAIRS runs over tiles of rows, the other one of 0 and 1 over tiles of columns, axis 2 over pairs and
- * moduli: with XL_PAIRS a panel stays in a cache while its rows pass. The left operand has rows of `depth` residues,
+ * moduli: with XL_PAIRS a panel stays in a cache while its rows pass, and rows that are widened serve XL_PANELS of them. The left operand has rows of `depth` residues,
  * the right one is padded to `right_columns`. The matrices of pair t are places[t] and places[pairs + t]. */
 XL_KERNEL xl_kernel_multiply(xl_residues left, XL_GLOBAL const uint32_t *right, XL_GLOBAL const int64_t *places,
                              int64_t pairs, int64_t moduli, int64_t rows, int64_t columns, int64_t right_columns,
                              int64_t depth, int64_t negative, int64_t add, XL_GLOBAL const uint32_t *constants,
                              XL_GLOBAL xl_result *results) {
-    const int64_t column = XL_GLOBAL_INDEX(XL_PAIRS) * (XL_TILE_COLUMNS * XL_WIDTH);
+    const int64_t column = XL_GLOBAL_INDEX(XL_PAIRS) * (XL_PANELS * XL_TILE_COLUMNS * XL_WIDTH);
     const int64_t first = xl_shared(XL_GLOBAL_INDEX(1 - XL_PAIRS) * (XL_TILE_ROWS * XL_HEIGHT));
     const int64_t rows_here = rows - first, columns_here = columns - column;
     const int64_t pair = XL_GLOBAL_INDEX(2) / moduli, p = XL_GLOBAL_INDEX(2) % moduli;
@@ -322,33 +376,20 @@ XL_KERNEL xl_kernel_multiply(xl_residues left, XL_GLOBAL const uint32_t *right, 
     XL_GLOBAL const uint32_t *b = right + (places[pairs + pair] * moduli + p) * (1 + XL_DIGITS) * right_digit +
                                   column / XL_PANEL * XL_PANEL * words + column % XL_PANEL;
     XL_GLOBAL xl_result *to = results + ((pair * moduli + p) * rows + first) * columns + column;
-    const uint32_t offset = c[0] >> 1;
     int64_t from_rows[XL_TILE_ROWS * XL_HEIGHT];
-    xl_values totals[XL_TILE_ROWS][XL_TILE_COLUMNS];
+    xl_values totals[XL_PANELS][XL_TILE_ROWS][XL_TILE_COLUMNS];
     xl_left some;
 #pragma unroll
     for (int32_t i = 0; i < XL_TILE_ROWS * XL_HEIGHT; ++i)
         from_rows[i] = (first + i < rows ? first + i : rows - 1) * depth;
-#pragma unroll
-    for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
-#pragma unroll
-        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j) {
-            totals[i][j] = 0;
-            if (add && i * XL_HEIGHT < rows_here && j * XL_WIDTH < columns_here)
-                totals[i][j] = xl_to_values(xl_load(to + i * XL_HEIGHT * columns + j * XL_WIDTH, columns,
-                                                    rows_here - i * XL_HEIGHT) +
-                                            (int32_t)c[0]);
-        }
+    XL_EACH_PANEL(panel, columns_here)
+        xl_load_totals(totals[panel], to + panel * XL_PANEL, columns, rows_here, columns_here - panel * XL_PANEL, add, c);
     for (int64_t k = 0; k < words; k += XL_STEP) {
         const int64_t step = words - k < XL_STEP ? words - k : XL_STEP;
         xl_read_left(&some, a + k * XL_RESIDUES, from_rows, left_digit, step);
-        xl_add_step(totals, &some, b + k * XL_PANEL, right_digit, step, negative, c);
+        XL_EACH_PANEL(panel, columns_here)
+            xl_add_step(totals[panel], &some, b + (panel * words + k) * XL_PANEL, right_digit, step, negative, c);
     }
-#pragma unroll
-    for (int32_t i = 0; i < XL_TILE_ROWS; ++i)
-#pragma unroll
-        for (int32_t j = 0; j < XL_TILE_COLUMNS; ++j)
-            if (i * XL_HEIGHT < rows_here && j * XL_WIDTH < columns_here)
-                xl_store(xl_to_sums(xl_reduce(totals[i][j] + offset, c) - offset),
-                         to + i * XL_HEIGHT * columns + j * XL_WIDTH, columns, rows_here - i * XL_HEIGHT);
+    XL_EACH_PANEL(panel, columns_here)
+        xl_store_totals(to + panel * XL_PANEL, totals[panel], columns, rows_here, columns_here - panel * XL_PANEL, c);
 }

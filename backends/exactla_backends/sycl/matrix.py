@@ -54,7 +54,7 @@ class SyclMatrix:
         columns, panel = padded(right.rows, COLUMNS), way.panel(octets)
         result = ResultPlanes(self._device.allocate(prod(shape[:2]) * columns * moduli * octets), octets, moduli, shape)
         places = self._constant(np.array(pairs, np.int64))
-        tiles = -(-left.rows // way.tile_rows(octets)), -(-columns // way.tile_columns(octets))
+        tiles = -(-left.rows // way.tile_rows(octets)), -(-columns // (way.tile_columns(octets) * way.panels))
         grid = (*(tiles if way.rows_first else tiles[::-1]), shape[0] * moduli)
         for number, (sign, a, b) in enumerate(terms):
             self._run(

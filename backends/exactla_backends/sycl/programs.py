@@ -11,6 +11,7 @@ import os
 import zipfile
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from threading import get_ident
 from typing import Any
 
 import dpctl
@@ -60,7 +61,13 @@ def kernel(queue: Any, name: str, text: str, macros: Mapping[str, int]) -> Any:
         program = loaded(queue, _chosen(name, macros), has_dot_products(queue))
     else:
         program = compiled(queue, _prefix() + text, _options(macros))
-    return program.get_sycl_kernel(f"xl_kernel_{name}")
+    return _kernel(program, f"xl_kernel_{name}", get_ident())
+
+
+@lru_cache(maxsize=1024)
+def _kernel(program: Any, name: str, _thread: int) -> Any:
+    """A kernel of a program, of its own for each thread, since launches set its arguments."""
+    return program.get_sycl_kernel(name)
 
 
 _WITHOUT_DOUBLE = """

@@ -11,10 +11,10 @@ import numpy as np
 import pyopencl
 from pyopencl import mem_flags
 
+from exactla_backends.device.launches import VECTOR_LANES
 from exactla_backends.host_memory import HostMemory
 from exactla_backends.kernels.modules import LANES
 from exactla_backends.kernels.text import kernel_text
-from exactla_backends.sycl.device import VECTOR_LANES
 
 
 class OpenCLDevice:

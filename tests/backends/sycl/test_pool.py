@@ -1,0 +1,59 @@
+"""Memory that nothing refers to any more is used again, as long as there is little of it."""
+
+import numpy as np
+import pytest
+
+import exactla as xl
+from exactla_backends.sycl.device import SyclDevice
+from exactla_backends.sycl.pool import Pool
+
+SIZE = 4096
+
+
+@pytest.fixture
+def queue():
+    return SyclDevice().queue
+
+
+def test_memory_is_given_out_again_when_nothing_refers_to_it(queue):
+    pool = Pool()
+    memory = pool.take(queue, SIZE)
+    address = memory._pointer
+    assert pool.take(queue, SIZE)._pointer != address
+    del memory
+    assert pool.take(queue, SIZE)._pointer == address
+
+
+def test_memory_of_another_size_is_other_memory(queue):
+    pool = Pool()
+    pool.take(queue, SIZE)
+    assert pool.kept_bytes == SIZE
+    memory = pool.take(queue, 2 * SIZE)
+    assert pool.kept_bytes == SIZE
+    assert memory.nbytes == 2 * SIZE
+
+
+def test_the_oldest_memory_goes_back_to_the_system_first(queue):
+    pool = Pool(3 * SIZE)
+    memories = [pool.take(queue, SIZE) for _ in range(5)]
+    addresses = [memory._pointer for memory in memories]
+    while memories:
+        del memories[0]
+    assert pool.kept_bytes == 3 * SIZE
+    assert pool.take(queue, SIZE)._pointer == addresses[-1]
+
+
+def test_memory_beyond_the_limit_is_not_kept(queue):
+    pool = Pool(SIZE)
+    assert pool.take(queue, 2 * SIZE).nbytes == 2 * SIZE
+    assert pool.kept_bytes == 0
+
+
+def test_a_result_keeps_its_memory():
+    dpnp = pytest.importorskip("dpnp")
+    rng = np.random.default_rng(1)
+    x, y = (dpnp.asarray(rng.standard_normal((40, 40)).astype(np.float32)) for _ in range(2))
+    first = xl.mm(x, y)
+    before = dpnp.asnumpy(first)
+    xl.mm(y, x)
+    assert np.array_equal(dpnp.asnumpy(first), before)
