@@ -66,6 +66,11 @@ def _parser() -> ArgumentParser:
 
     lu = known.add_parser("lu", help="multiple-precision systems, beside peers")
     _multiple(lu, sizes="64,128,256", precisions="1568,3136", data="lotkin,random", limit=60.0)
+    lu.add_argument(
+        "--steps",
+        action="store_true",
+        help="with --backend cuda: time each step on the device too, in a call that waits for it after each",
+    )
     lu.set_defaults(run=commands.run_lu)
 
     mp = known.add_parser("mp", help="multiple-precision products, beside peers")

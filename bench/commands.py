@@ -12,6 +12,7 @@ from bench import (
     environment,
     gpu,
     lu_solvers,
+    lu_steps,
     measuring,
     memory,
     mp_products,
@@ -95,20 +96,22 @@ def run_solve(options: Namespace) -> int:
 def run_lu(options: Namespace) -> int:
     """Multiple-precision systems over kinds, precisions and sizes."""
     kinds = _names(options.data, multiprecision.MATRICES, "kind of matrix")
-    own = lu_solvers.ExactlaLU(options.backend)
+    if options.steps and options.backend != lu_steps.BACKEND:
+        raise ValueError(f"--steps are of the {lu_steps.BACKEND} backend, got --backend {options.backend}")
+    own = [lu_solvers.ExactlaLU(options.backend, refine, with_steps=options.steps) for refine in (0, 1)]
     return _run_multiple(options, own, lu_solvers.PEERS, kinds, multiprecision.run_systems)
 
 
 def run_mp(options: Namespace) -> int:
     """Multiple-precision products over kinds, precisions and sizes."""
     kinds = _names(options.data, ("components", *multiprecision.MATRICES), "kind of matrix")
-    own = mp_products.ExactlaMm(options.backend)
+    own = [mp_products.ExactlaMm(options.backend)]
     return _run_multiple(options, own, mp_products.PEERS, kinds, multiprecision.run_products)
 
 
 def _run_multiple(
     options: Namespace,
-    own: Contestant,
+    own: Sequence[Contestant],
     known: Mapping[str, Contestant],
     kinds: Sequence[str],
     run: Callable[[Sequence[Contestant], multiprecision.Options], Iterable[list[Row]]],
@@ -117,7 +120,7 @@ def _run_multiple(
     if reason is not None:
         raise ValueError(reason)
     peers = {"all": ",".join(known), "none": ""}.get(options.peers, options.peers)
-    entered = [own, *(known[name] for name in (_names(peers, known, "peer") if peers else []))]
+    entered = [*own, *(known[name] for name in (_names(peers, known, "peer") if peers else []))]
     covered = multiprecision.Options(
         sizes=_sizes(options.sizes),
         precisions=_sizes(options.precisions),
@@ -289,7 +292,7 @@ def _introduce(options: Namespace, entered: Sequence[Contestant]) -> dict[str, o
     _print(*environment.lines(facts), "")
     for line in record.contestants(entered):
         state = line["version"] if line["missing"] is None else f"MISSING: {line['missing']}"
-        _print(f"{line['name']:<14} {line['summary']}; {state}")
+        _print(f"{line['name']:<17} {line['summary']}; {state}")
     return facts
 
 

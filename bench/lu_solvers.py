@@ -5,6 +5,7 @@ from time import perf_counter
 from typing import Any
 
 import exactla as xl
+from bench import lu_steps
 from bench.contestant import Contestant, Guarantee, Job, Problem
 from bench.multiprecision import MPJob, MPProblem
 from bench.multiprecision_peers import ArbJob, ArbPeer, Own, checked
@@ -20,38 +21,59 @@ LARGEST = {"mpmath": 64, "gmpy2": 256}
 
 
 class _LuJob(MPJob):
-    def __init__(self, problem: MPProblem, backend: str) -> None:
-        self._problem, self._backend = problem, backend
+    def __init__(self, problem: MPProblem, backend: str, refine: int, with_steps: bool) -> None:
+        self._problem, self._backend, self._refine, self._with_steps = problem, backend, refine, with_steps
         self._details: dict[str, object] = {"backend": backend}
 
     def compute(self) -> Any:
         with xl.backend(self._backend):
             start = perf_counter()
-            factors = xl.lu_factor(self._problem.a, precision=self._problem.precision)
+            factors = self._factored()
+            lu_steps.wait(self._backend)
             factored = perf_counter()
-            solution = factors.solve(self._problem.b)
+            solution = self._solved(factors)
+            lu_steps.wait(self._backend)
             solved = perf_counter()
         parts = dict(factors.info.seconds or {})
         parts |= {"other": factored - start - sum(parts.values()), "substitution": solved - factored}
         self._details |= {"parts": parts, "info": str(factors.info)}
         return solution
 
+    def _factored(self) -> Any:
+        return xl.lu_factor(self._problem.a, precision=self._problem.precision)
+
+    def _solved(self, factors: Any) -> Any:
+        return factors.solve(self._problem.b, refine=self._refine)
+
     def mp(self, result: Any) -> Any:
         return result
 
     def details(self) -> Mapping[str, object]:
-        """Of the last call: seconds of the parts of the factorisation and of the substitution, and the plan."""
-        return self._details
+        """Of the last call: seconds of the parts of the factorisation and of the substitution, and the plan.
+
+        Where they are asked for, steps on the device and the digest of the factors, of a further call.
+        """
+        return self._details | (self._steps() if self._with_steps else {})
+
+    def _steps(self) -> dict[str, object]:
+        with xl.backend(self._backend):
+            factors, factoring = lu_steps.timed(self._factored)
+            _, solving = lu_steps.timed(lambda: self._solved(factors))
+            digest = xl.digest(factors.perm, factors.L, factors.U)
+        return {"steps": {"factors": factoring, "solution": solving}, "digest": digest}
 
 
 class ExactlaLU(Own):
-    """`exactla.lu_factor` and `LU.solve` on one backend."""
+    """`exactla.lu_factor` and `LU.solve` on one backend; with steps of refinement, and times of steps on a device."""
 
-    name = "lu_factor"
-    call = "exactla.lu_factor and solve"
+    def __init__(self, backend: str, refine: int = 0, *, with_steps: bool = False) -> None:
+        self.name = "lu_factor" if not refine else f"lu_factor-refine{refine}"
+        self.call = "exactla.lu_factor and solve" + (f"(refine={refine})" if refine else "")
+        super().__init__(backend)
+        self._refine, self._with_steps = refine, with_steps
 
     def prepare(self, problem: Problem, threads: int) -> Job:
-        return _LuJob(checked(problem), self._backend)
+        return _LuJob(checked(problem), self._backend, self._refine, self._with_steps)
 
 
 class _ArbJob(ArbJob):

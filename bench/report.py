@@ -126,6 +126,9 @@ def multiple(rows: Sequence[Row]) -> Iterator[str]:
             whole = sum(spent.values())
             parts = ", ".join(f"{part} {seconds(time)} ({100 * time / whole:.0f} %)" for part, time in spent.items())
             yield f"  {row['contestant']}: {parts}"
+        for name, steps in row.get("details", {}).get("steps", {}).items():
+            found = ", ".join(f"{s['step']} {seconds(s['seconds'])} / {s['calls']}" for s in steps)
+            yield f"  {row['contestant']}, {name} with waits: {found}"
         if row["reason"]:
             yield f"  {row['contestant']}: {row['reason']}"
 

@@ -368,3 +368,11 @@ def test_a_wider_answer_is_noticed(rng):
     wider[1, 1] = np.nextafter(wider[1, 1], np.inf)
     with pytest.raises(AssertionError, match=r"1 of 9 entries differ; the first is \[1, 1\]"):
         assert_ends(xl.Enclosure(result.lo, wider), ends, FLOAT64)
+
+
+def test_the_report_prints_no_whole_arrays():
+    _, info = xl.mm_interval(np.eye(20), np.zeros((20, 20)), np.eye(20), np.zeros((20, 20)), return_info=True)
+    assert info.hull.shape == (20, 20)
+    assert str(info).endswith("hull mask (20, 20)")
+    assert "True" not in repr(info).replace("lossless=True", "")
+    assert len(repr(info)) < 300

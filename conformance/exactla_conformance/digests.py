@@ -8,14 +8,14 @@ import json
 import os
 import struct
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from exactla_conformance.encodings import Encoded, Floating, Integer, part_format
+from exactla_conformance.encodings import Encoded, Floating, Format, Integer, part_format
 
 
 def digest(*arrays: Encoded) -> str:
@@ -32,7 +32,11 @@ def _entry_bytes(array: Encoded) -> bytes:
     format = part_format(array.format)
     if not format.bits:
         return b"".join(b"%d\n" % entry for entry in array.entries)
-    entries = format.canonical(array.entries) if isinstance(format, Floating) else array.entries
+    return packed(format, format.canonical(array.entries) if isinstance(format, Floating) else array.entries)
+
+
+def packed(format: Format, entries: Sequence[int]) -> bytes:
+    """Entries of a format of so many bits, one after the other, each with its lowest octet first."""
     unsigned = "BHIQ"[format.bits.bit_length() - 4]
     code = unsigned.lower() if isinstance(format, Integer) and (format.minimum or 0) < 0 else unsigned
     return struct.pack(f"<{len(entries)}{code}", *entries)
@@ -60,9 +64,9 @@ class DigestFile:
         """Read the text of a digest file or of a report; ValueError where it is neither."""
         try:
             data = json.loads(text)
-            cases = {name: Record(**record) for name, record in data["cases"].items()}
+            cases = {name: _record(**record) for name, record in data["cases"].items()}
             return cls(int(data["bits_version"]), cases, dict(data.get("environment", {})))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(f"this is no digest file: {_fault(error)}") from error
 
     @classmethod
@@ -80,6 +84,13 @@ class DigestFile:
         return {"bits_version": self.bits_version, **environment, "cases": cases}
 
 
+def _record(call: Any, input: Any, output: Any) -> Record:
+    """A record of a file; TypeError where it is none."""
+    if not all(isinstance(text, str) for text in (call, input, output)):
+        raise TypeError("a call and digests are text")
+    return Record(call, input, output)
+
+
 def _fault(error: Exception) -> str:
     """What a file has that a digest file has not, or the other way round."""
     match error:
@@ -87,6 +98,10 @@ def _fault(error: Exception) -> str:
             return "it is not text"
         case json.JSONDecodeError(lineno=line):
             return f"line {line} is not JSON"
+        case RecursionError():
+            return "it is nested too deeply"
+        case OverflowError():
+            return "its 'bits_version' is no integer"
         case KeyError(args=[name]):
             return f"it has no {name!r}"
         case _:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from exactla import settings
 from exactla.cli import report
 from exactla.cli.exits import ExitCode, InputError
 from exactla.cli.loading import NamedArray, load
-from exactla.cli.options import Commands, Parser
+from exactla.cli.options import Commands, Parser, add_backend, add_dtype, add_first, add_output
 from exactla.cli.progress import progress_bar
 from exactla.cli.saving import check_target, save, storable
 from exactla.errors import NonFiniteError, WorkspaceError
@@ -45,19 +44,20 @@ def add_parser(commands: Commands, common: Parser) -> None:
         "correctly rounded product instead.",
         allow_abbrev=False,
     )
-    parser.add_argument("a", metavar="A", help="file of the left matrix: .npy, .npz, .npz:NAME, .mtx or .csv")
+    add_first(parser, "the left matrix")
     parser.add_argument("b", metavar="B", nargs="?", help="file of the right matrix")
     parser.add_argument("--gram", action="store_true", help="without B: the product of A and its transpose")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="OUT", help="save to OUT.npz, as lo and hi; a rounded product also to "
-        "OUT.npy or OUT.csv. An old file is replaced at once when the new one is complete",
-    )  # fmt: skip
+    add_output(
+        parser,
+        "save to OUT.npz, as lo and hi; a rounded product also to OUT.npy or OUT.csv. An old file is replaced at once "
+        "when the new one is complete",
+    )
     parser.add_argument("--rounding", choices=[r.value for r in Rounding], help="round once, in this direction")
-    parser.add_argument("--dtype", choices=DTYPES, metavar="DTYPE", help=f"of the result: {', '.join(DTYPES)}")
+    add_dtype(parser, DTYPES, f"of the result: {', '.join(DTYPES)}")
     parser.add_argument(
         "--nonfinite", choices=("raise", "propagate"), default="raise", help="what to do about NaN and infinities"
     )
-    parser.add_argument("--backend", metavar="NAME", help="one of those that 'exactla devices' lists")
+    add_backend(parser)
     parser.add_argument("--engine", metavar="NAME", help="one of the engines of the backend")
     parser.add_argument("--workspace", type=_bytes, metavar="SIZE", help="memory to use beside the matrices, as 2GiB")
     parser.set_defaults(run=run)

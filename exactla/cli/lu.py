@@ -11,12 +11,12 @@ import numpy as np
 import exactla as xl
 from exactla import settings
 from exactla.cli import report
-from exactla.cli.exits import ExitCode, InputError
+from exactla.cli.exits import ExitCode
 from exactla.cli.loading import NamedArray, load
-from exactla.cli.options import Commands, Parser
+from exactla.cli.options import Commands, Parser, add_backend, add_first, add_output
 from exactla.cli.progress import progress_bar
 from exactla.cli.saving import check_target, save, save_lines
-from exactla.errors import NonFiniteError, PrecisionError, SingularMatrixError
+from exactla.cli.systems import explained
 
 SHOWN = 25
 """Digits of the determinant and of an entry that the description shows."""
@@ -35,18 +35,19 @@ def add_parser(commands: Commands, common: Parser) -> None:
         "given. Decimals in the files are the float64 values that they become.",
         allow_abbrev=False,
     )
-    parser.add_argument("a", metavar="A", help="file of the matrix: .npy, .npz, .npz:NAME, .mtx or .csv")
+    add_first(parser, "the matrix")
     parser.add_argument("b", metavar="B", nargs="?", help="file of the right-hand side, a vector or a matrix")
     parser.add_argument(
         "--precision", type=_precision, required=True, metavar="BITS", help="bits after the point, or 'auto' for as "
         "many as give the inverse so many proven digits",
     )  # fmt: skip
     parser.add_argument("--digits", type=int, metavar="N", help="with 'auto': the proven digits (default: 16)")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="OUT", help="save the solution to OUT.csv as decimal numbers; without B, "
-        "the factors to OUT.npz: perm, lower and upper as 64-bit limbs, and the exponents that belong to them",
-    )  # fmt: skip
-    parser.add_argument("--backend", metavar="NAME", help="one of those that 'exactla devices' lists")
+    add_output(
+        parser,
+        "save the solution to OUT.csv as decimal numbers; without B, the factors to OUT.npz: perm, lower and upper as "
+        "64-bit limbs, and the exponents that belong to them",
+    )
+    add_backend(parser)
     parser.set_defaults(run=run)
 
 
@@ -83,16 +84,10 @@ def _precision(text: str) -> int | str:
 
 
 def _computed(a: NamedArray, b: NamedArray | None, precision: int | str, digits: int | None) -> tuple[Any, Any]:
-    """The factors and the solution; why there are none is said in the words of the command line."""
-    names = f"A is {a.name}" + (f", b is {b.name}" if b is not None else "")
-    try:
+    """The factors and the solution."""
+    with explained(a, b):
         factors = xl.lu_factor(a.array, precision=precision, digits=digits)
         return factors, None if b is None else factors.solve(b.array)
-    except NonFiniteError as error:
-        file = a.name if error.operand == "A" or b is None else b.name
-        raise InputError(f"{file}: the entry {list(error.index)} is not finite") from error
-    except (SingularMatrixError, PrecisionError, TypeError, ValueError) as error:
-        raise InputError(f"{error} ({names})") from error
 
 
 def _of_factors(factors: Any, size: int) -> list[tuple[str, str]]:

@@ -11,12 +11,12 @@ import numpy as np
 import exactla as xl
 from exactla import settings
 from exactla.cli import report
-from exactla.cli.exits import ExitCode, InputError
+from exactla.cli.exits import ExitCode
 from exactla.cli.loading import NamedArray, load
-from exactla.cli.options import Commands, Parser
+from exactla.cli.options import Commands, Parser, add_backend, add_dtype, add_first, add_output
 from exactla.cli.progress import progress_bar
 from exactla.cli.saving import check_target, save, save_lines
-from exactla.errors import InconsistentSystemError, NonFiniteError, SingularMatrixError
+from exactla.cli.systems import explained
 from exactla.formats import FLOAT_FORMATS
 
 SHOWN = 60
@@ -32,15 +32,11 @@ def add_parser(commands: Commands, common: Parser) -> None:
         description="Solve A x = b in rational numbers. Decimals in the files are the float64 values that they become.",
         allow_abbrev=False,
     )
-    parser.add_argument("a", metavar="A", help="file of the matrix: .npy, .npz, .npz:NAME, .mtx or .csv")
+    add_first(parser, "the matrix")
     parser.add_argument("b", metavar="B", help="file of the right-hand side, a vector or a matrix")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="OUT", help="save the fractions to OUT.csv as text, or their tightest "
-        "enclosure to OUT.npz, as lo and hi",
-    )  # fmt: skip
-    parser.add_argument("--dtype", choices=FLOAT_FORMATS, metavar="DTYPE", default="float64",
-                        help="format of the enclosure (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--backend", metavar="NAME", help="one of those that 'exactla devices' lists")
+    add_output(parser, "save the fractions to OUT.csv as text, or their tightest enclosure to OUT.npz, as lo and hi")
+    add_dtype(parser, FLOAT_FORMATS, "format of the enclosure (default: %(default)s)", default="float64")
+    add_backend(parser)
     parser.set_defaults(run=run)
 
 
@@ -53,25 +49,13 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         stack.enter_context(settings.backend(arguments.backend))
         stack.enter_context(progress_bar("solving", quiet=arguments.quiet))
         start = time.perf_counter()
-        solution = _solve(a, b)
+        with explained(a, b):
+            solution = xl.solve(a.array, b.array)
         duration = time.perf_counter() - start
     if arguments.output is not None:
         _save(arguments.output, solution, arguments.dtype)
     print(_description(arguments, a, b, solution, duration))
     return ExitCode.OK
-
-
-def _solve(a: NamedArray, b: NamedArray) -> xl.Rational:
-    """The solution; why there is none is said in the words of the command line."""
-    try:
-        return xl.solve(a.array, b.array)
-    except NonFiniteError as error:
-        file = a.name if error.operand == "A" else b.name
-        raise InputError(f"{file}: the entry {list(error.index)} is not finite") from error
-    except (SingularMatrixError, InconsistentSystemError) as error:
-        raise InputError(f"{error} (A is {a.name}, b is {b.name})") from error
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{error} (A is {a.name}, b is {b.name})") from error
 
 
 def _save(path: Path, solution: xl.Rational, dtype: str) -> None:

@@ -78,5 +78,8 @@ def test_commands(tmp_path: Path, command: str, options: tuple[str, ...]) -> Non
     rows = content["results"]
     assert {row["n"] for row in rows} == {6}
     own = [row for row in rows if row["contestant"] in ("lu_factor", "mp_mm")]
+    refined = [row for row in rows if row["contestant"] == "lu_factor-refine1"]
+    assert len(refined) == (len(own) if command == "lu" else 0)
+    assert all(row["quality"]["bits"] is None or row["quality"]["bits"] > 120 for row in refined)
     assert all(row["reason"] is None and row["ratio"] == 1 for row in own)
     assert all(row["quality"]["bits"] is None or row["quality"]["bits"] > 60 for row in own)

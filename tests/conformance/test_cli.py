@@ -54,6 +54,9 @@ def test_what_cannot_be_done_is_said(arguments, words, capsys, tmp_path, monkeyp
         (b"{}", "it has no 'cases'"),
         (b'{"cases": {"a": {"call": 1}}}', "its cases are not records"),
         (b"[]", "its cases are not records"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"bits_version": 1e999, "cases": {}}', "its 'bits_version' is no integer"),
+        (b'{"bits_version": 1, "cases": {"a": {"call": "", "input": "", "output": 1}}}', "its cases are not records"),
     ],
 )
 def test_what_is_no_digest_file_is_said(content, words, capsys, tmp_path):

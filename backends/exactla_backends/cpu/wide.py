@@ -1,7 +1,6 @@
 """Tables that the native library turns long integers into residues with, and back: see xl_wide_base of native.h.
 
-Numbers below 2**16 are two signed octets and long ones many, balanced: octet j is byte j of x + 128 (1 + 256 + ...),
-minus 128.
+Numbers below 2**16 are two signed octets and long ones many, balanced as in `exactla_backends.octets`.
 """
 
 import ctypes
@@ -13,6 +12,7 @@ from exactla.core.moduli import ResidueBase
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import Array
 from exactla_backends.cpu.residues import padded
+from exactla_backends.octets import signed_octets
 
 GROUP = 16
 FRACTION_BITS = 40
@@ -22,13 +22,6 @@ LIMB_OCTETS = 8
 CONSTANTS = np.dtype(
     [("modulus", "u4"), ("reciprocal", "u4"), ("bias", "u4"), ("weight", "u4"), ("fraction", "i8")], align=True
 )
-
-
-def signed_octets(value: int, count: int) -> Array:
-    """The lowest balanced octets of an integer, int8 [count]."""
-    halves = int.from_bytes(b"\x80" * count, "little")
-    octets = ((value + halves) & ((1 << 8 * count) - 1)).to_bytes(count, "little")
-    return (np.frombuffer(octets, np.uint8) ^ 0x80).view(np.int8)
 
 
 def octets_depth(limbs: int) -> int:

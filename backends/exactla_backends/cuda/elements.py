@@ -139,7 +139,7 @@ class _Results8(ctypes.Structure):
 
 def scan(place: Place, format: Format, entries: Entries, ranges: int, nonfinite: int) -> Launch:
     """Widen the ranges of rows, int32 [2, stacks, rows], and count the entries that are not finite."""
-    return _over_rows(place, _scan_source(format, entries.rows_first), entries, (ranges, nonfinite))
+    return _over_rows(place, _rows_source("scan", format, entries.rows_first), entries, (ranges, nonfinite))
 
 
 def exponents(place: Place, format: Format, entries: Entries, exponents: int, cells: int) -> Launch:
@@ -149,14 +149,14 @@ def exponents(place: Place, format: Format, entries: Entries, exponents: int, ce
     the third by the number of entries that are not finite.
     """
     rows = -(-entries.rows // (32 if entries.rows_first else 8))
-    function = driver.kernel(*_exponents_source(format, entries.rows_first), place.target, place.device)
+    function = driver.kernel(*_rows_source("exponents", format, entries.rows_first), place.target, place.device)
     grid = (rows, 1, min(entries.stacks, _GRID))
     return Launch(function, grid, (32, 32 if entries.rows_first else 8), (_FewParts(*entries, exponents, cells),))
 
 
 def count_dropped(place: Place, format: Format, entries: Entries, exponents: Exponents, counts: int) -> Launch:
     """Count, for each row, the entries that have bits below its exponent: int32 [stacks, rows]."""
-    return _over_rows(place, _count_source(format, entries.rows_first), entries, (*exponents, counts))
+    return _over_rows(place, _rows_source("count_dropped", format, entries.rows_first), entries, (*exponents, counts))
 
 
 def _over_rows(place: Place, source: Source, entries: Entries, more: tuple[int, ...]) -> Launch:
@@ -246,23 +246,14 @@ def _job(*words: int) -> ctypes.Array[ctypes.c_int64]:
 
 
 @cache
-def _scan_source(format: Format, rows_first: bool) -> Source:
-    return _source("scan", format, LANES=1, ROWS_FIRST=int(rows_first))
+def _rows_source(kernel: str, format: Format, rows_first: bool) -> Source:
+    """A kernel that goes through the rows of an operand."""
+    return _source(kernel, format, LANES=1, ROWS_FIRST=int(rows_first))
 
 
 @cache
 def _residues_source(format: Format, limbs: int, rows_first: bool, lanes: int) -> Source:
     return _source("residues8", format, LANES=lanes, LIMBS=limbs, ROWS_FIRST=int(rows_first))
-
-
-@cache
-def _exponents_source(format: Format, rows_first: bool) -> Source:
-    return _source("exponents", format, LANES=1, ROWS_FIRST=int(rows_first))
-
-
-@cache
-def _count_source(format: Format, rows_first: bool) -> Source:
-    return _source("count_dropped", format, LANES=1, ROWS_FIRST=int(rows_first))
 
 
 @cache

@@ -34,15 +34,8 @@ typedef ulong uint64_t;
 
 #elif defined(__CUDACC_RTC__) /* ---- CUDA through NVRTC ---- */
 
-typedef signed char int8_t;
-typedef unsigned char uint8_t;
-typedef short int16_t;
-typedef unsigned short uint16_t;
-typedef int int32_t;
-typedef unsigned int uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
-#define XL_FUNCTION static __device__ __forceinline__
+#include "xl_cuda.h"
+#define XL_FUNCTION static XL_INLINE
 #define XL_RESTRICT __restrict__
 #define XL_KERNEL extern "C" __global__ void
 #define XL_GLOBAL

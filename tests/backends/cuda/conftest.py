@@ -23,6 +23,7 @@ _MODULES = (
     "matrix.hopper",
     "matrix.matrix",
     "multiprecision.limbs",
+    "multiprecision.verbs",
 )
 _SYSTEMS = ("inverse", "kernels", "lifting", "numbers", "steps", "tables")
 AMPERE, HOPPER = (8, 0), (9, 0)

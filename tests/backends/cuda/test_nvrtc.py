@@ -270,7 +270,8 @@ WIDE_MACROS = "-DXL_THREADS=256", "-DXL_PANEL_THREADS=256", "-DXL_PIVOT_LIMBS=16
 
 @pytest.mark.parametrize(("text", "kernel"), WIDE)
 def test_long_integers(cuda, target, text, kernel):
-    source = cuda.kernels.text(text, cuda.limbs.FOLDER), f"xl_wide_{kernel}", WIDE_MACROS
+    macros = (f"-DXL_THREADS={cuda.verbs.COMPARED}",) if kernel == "largest" else WIDE_MACROS
+    source = cuda.kernels.text(text, cuda.limbs.FOLDER), f"xl_wide_{kernel}", macros
     found = compiled(cuda, source, target)
     assert floating_instructions(found.ptx, _PTX) == []
     (own,) = (part for part in found.log.split("Compiling entry function") if f"'xl_wide_{kernel}'" in part)

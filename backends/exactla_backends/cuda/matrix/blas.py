@@ -16,6 +16,7 @@ from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import OperandPlanes
+from exactla_backends.kernels.text import flattened
 
 _TRANSPOSED, _AS_IT_IS, _DEFAULT = 1, 0, -1
 _R_32F, _R_64F, _R_16F, _R_8I, _R_32I = 0, 1, 2, 3, 10
@@ -182,4 +183,4 @@ class Blas:
 
 @cache
 def _text() -> str:
-    return Path(__file__).with_name("reduce.cu").read_text(encoding="utf-8")
+    return flattened(Path(__file__).with_name("reduce.cu"))

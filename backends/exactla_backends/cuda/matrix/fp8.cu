@@ -8,13 +8,8 @@
  * exactly that keep 14 bits, as those of Hopper are said to, and the self-check of the engine tries them at that bound.
  * Each becomes an integer before the next begins. The conversion is the only other floating-point instruction.
  */
-typedef signed char int8_t;
-typedef int int32_t;
-typedef unsigned uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
+#include "xl_cuda.h"
 
-#define XL_INLINE __device__ __forceinline__
 #define XL_STEP 32
 #define XL_WARPS 4
 #define XL_ROWS (16 * XL_WARPS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.driver import Launch
 from exactla_backends.cuda.matrix.task import Planes, Task
+from exactla_backends.kernels.text import flattened
 
 LEAST_CAPABILITY = (8, 9)
 SEGMENT = 1 << 13
@@ -29,5 +30,5 @@ def multiply(left: Planes, right: Planes, task: Task, result: tuple[int, int], p
 @cache
 def source() -> tuple[str, str, tuple[str, ...]]:
     """The kernel's text, its name, and the compiler's options."""
-    text = Path(__file__).with_name("fp8.cu").read_text(encoding="utf-8")
+    text = flattened(Path(__file__).with_name("fp8.cu"))
     return text, "xl_product8", (f"-DXL_SEGMENT={SEGMENT}",)

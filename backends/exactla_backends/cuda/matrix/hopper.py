@@ -8,6 +8,7 @@ from typing import NamedTuple
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.driver import Launch, TensorMap
 from exactla_backends.cuda.matrix.task import Planes, Task
+from exactla_backends.kernels.text import flattened
 
 ROWS, DEPTH = 128, 128
 BLOCK = (384, 1)
@@ -101,7 +102,7 @@ def source(variant: Variant) -> tuple[str, str, tuple[str, ...]]:
         "ADD": int(variant.is_signed),
         "STAGES": (SHARED_BYTES - 1024) // ((ROWS + columns) * DEPTH),
     }
-    text = Path(__file__).with_name("int8_sm90.cu").read_text(encoding="utf-8")
+    text = flattened(Path(__file__).with_name("int8_sm90.cu"))
     options = tuple(f"-DXL_{name}={value}" for name, value in constants.items())
     return f"#define XL_PRODUCT {_product(columns)}\n{text}", "xl_residue_product", options
 

@@ -7,14 +7,7 @@
  * it. A launch compiles this text with XL_COLUMNS (tile columns: 64, 128 or 256), XL_DIGITS (1 or 2), XL_SEGMENTED (0
  * where there is one segment, else 1), XL_ADD (1 to add to earlier results), XL_STAGES and XL_PRODUCT, the instruction's text; see `hopper.py`.
  */
-typedef signed char int8_t;
-typedef short int16_t;
-typedef int int32_t;
-typedef unsigned char uint8_t;
-typedef unsigned short uint16_t;
-typedef unsigned int uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
+#include "xl_cuda.h"
 
 #define XL_ROWS 128
 #define XL_DEPTH 128 /* octets of a row in shared memory: the width of the swizzle */
@@ -26,7 +19,6 @@ typedef unsigned long long uint64_t;
 #define XL_RIGHT_BYTES (XL_COLUMNS * XL_DEPTH)
 #define XL_STAGE_BYTES (XL_LEFT_BYTES + XL_RIGHT_BYTES)
 #define XL_GROUP_ROWS 16 /* tile rows that go through the columns together */
-#define XL_INLINE __device__ __forceinline__
 
 struct alignas(64) xl_tensor_map {
     uint64_t words[16];

@@ -3,10 +3,7 @@
  * A launch compiles this text with XL_SUM, the type of a sum, and XL_DIGITS (1 or 2): results are octets or words of 16
  * bits. Sums are integers in whatever type, below 2**31 in magnitude, or below 2**53 in a type of eight octets.
  */
-typedef signed char int8_t;
-typedef short int16_t;
-typedef int int32_t;
-typedef long long int64_t;
+#include "xl_cuda.h"
 
 #if XL_DIGITS == 1
 typedef int8_t xl_result;

@@ -1,18 +1,8 @@
 /* What the kernels for integers of many limbs share. Integers are limbs of 64 bits in two's complement, the lowest first;
  * a matrix of them is an address with strides from row to row and from entry to entry, in limbs. A block of threads has
  * one integer, and a thread one limb of each XL_THREADS. */
-typedef signed char int8_t;
-typedef unsigned char uint8_t;
-typedef short int16_t;
-typedef unsigned short uint16_t;
-typedef int int32_t;
-typedef unsigned int uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
+#include "xl_cuda.h"
 
-#define XL_INLINE __device__ __forceinline__
-#define XL_WARP 32
-#define XL_WHOLE_WARP 0xffffffffu
 #ifndef XL_THREADS
 #define XL_THREADS 256
 #endif

@@ -16,6 +16,7 @@ from exactla_backends.cuda.multiprecision.limbs import THREADS, LongIntegers, Wi
 from exactla_backends.cuda.multiprecision.tables import SIDE, Table, Tables
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import padded
+from exactla_backends.octets import signed_octets
 
 SUM_BYTES = 1 << 28
 """Memory for sums, which are made for some entries at a time."""
@@ -205,7 +206,7 @@ class Conversions:
 
     def _toeplitz(self, reciprocal: int, lowest: int, rows: int, limbs: int) -> Table:
         depth, padded_rows = tables.octets_depth(limbs), padded(rows, SIDE)
-        octets = tables.signed_octets(reciprocal, reciprocal.bit_length() // OCTETS + 2)
+        octets = signed_octets(reciprocal, reciprocal.bit_length() // OCTETS + 2)
         table = Table(self._device.allocate(padded_rows * depth), padded_rows, depth)
         arguments = (self._device.upload(octets), len(octets), lowest, padded_rows, depth, table.memory)
         grid = (-(-depth // (4 * THREADS)), padded_rows)

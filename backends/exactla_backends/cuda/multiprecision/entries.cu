@@ -1,6 +1,5 @@
 /* Integers of many limbs, entry by entry: rounding, comparison, and rows that move. `common.cuh` stands before this text.
  */
-#define XL_COMPARED 1024
 
 /* Whether a bit of x below bit `end` is 1. Every thread of the block comes here. */
 XL_INLINE bool xl_any_below(uint32_t &shared, const uint64_t *x, int64_t count, int64_t end) {
@@ -95,15 +94,15 @@ XL_INLINE int32_t xl_larger(const uint64_t *limbs, int64_t stride, int64_t count
 }
 
 /* found[0] = the first k for which place order[k] has the largest magnitude, then the limbs there. One block. */
-extern "C" __global__ void __launch_bounds__(XL_COMPARED)
+extern "C" __global__ void __launch_bounds__(XL_THREADS)
     xl_wide_largest(const uint64_t *limbs, int64_t stride, int64_t count, const int64_t *order, int64_t entries,
                     uint64_t *found) {
-    __shared__ int32_t places[XL_COMPARED];
+    __shared__ int32_t places[XL_THREADS];
     const int32_t thread = (int32_t)threadIdx.x;
     int32_t mine = -1;
-    for (int64_t k = thread; k < entries; k += XL_COMPARED)
+    for (int64_t k = thread; k < entries; k += XL_THREADS)
         mine = xl_larger(limbs, stride, count, order, mine, (int32_t)k);
-    for (int32_t half = XL_COMPARED / 2; half != 0; half /= 2) {
+    for (int32_t half = XL_THREADS / 2; half != 0; half /= 2) {
         places[thread] = mine;
         __syncthreads();
         if (thread < half)
@@ -115,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(XL_COMPARED)
     __syncthreads();
     if (thread == 0)
         found[0] = (uint64_t)places[0];
-    for (int64_t j = thread; j < count; j += XL_COMPARED)
+    for (int64_t j = thread; j < count; j += XL_THREADS)
         found[1 + j] = limbs[order[places[0]] * stride + j];
 }
 

@@ -103,8 +103,15 @@ class WideKernels:
 
     def entries(self, text: str, name: str, entries: int, limbs: int, arguments: Sequence[Memory | int]) -> None:
         """Launch a kernel whose blocks have an integer each, of so many limbs."""
-        threads = threads_for(limbs)
-        self._kernels(text, {"THREADS": threads}).launch(f"xl_wide_{name}", (entries,), threads, arguments)
+        self._blocks(text, name, entries, threads_for(limbs), arguments)
+
+    def block(self, text: str, name: str, threads: int, arguments: Sequence[Memory | int]) -> None:
+        """Launch a kernel on one block, of so many threads."""
+        self._blocks(text, name, 1, threads, arguments)
+
+    def _blocks(self, text: str, name: str, blocks: int, threads: int, arguments: Sequence[Memory | int]) -> None:
+        """Launch a kernel that is compiled for blocks of so many threads."""
+        self._kernels(text, {"THREADS": threads}).launch(f"xl_wide_{name}", (blocks,), threads, arguments)
 
     def grid(self, text: str, name: str, grid: Sequence[int], threads: int, arguments: Sequence[Memory | int]) -> None:
         """Launch another kernel."""

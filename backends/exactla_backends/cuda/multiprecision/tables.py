@@ -1,7 +1,6 @@
 """Tables that take integers of many limbs to residues and back: `tables.cu` makes them, `conversions.cu` reads them.
 
-Numbers below 2**16 are two signed octets and long ones many, balanced: octet j is byte j of x + 128 (1 + 256 + ...),
-minus 128.
+Numbers below 2**16 are two signed octets and long ones many, balanced as in `exactla_backends.octets`.
 """
 
 from collections import OrderedDict
@@ -33,13 +32,6 @@ BIAS_BITS = 30
 FRACTION_BITS = 40
 KEPT = 24
 """Tables of long integers that a backend keeps, of a few millions of octets each."""
-
-
-def signed_octets(value: int, count: int) -> NDArray[np.int8]:
-    """The lowest balanced octets of an integer."""
-    halves = int.from_bytes(b"\x80" * count, "little")
-    octets = ((value + halves) & ((1 << 8 * count) - 1)).to_bytes(count, "little")
-    return (np.frombuffer(octets, np.uint8) ^ 0x80).view(np.int8)
 
 
 def octets_depth(limbs: int) -> int:

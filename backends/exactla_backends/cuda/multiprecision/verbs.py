@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactla.backend import Elimination, Engine
+from exactla.backend import ComponentProducts, Elimination, Engine
 from exactla.core.limbs import LIMB, OCTETS, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
 from exactla.core.stepwise import Stepwise
@@ -29,7 +29,7 @@ TRIANGLE, FEW_ON_HOST = 128, 16
 """Unknowns that a block of threads finds where they have few limbs, and the host where they have many."""
 
 COMPARED = 1024
-"""XL_COMPARED of `entries.cu`."""
+"""Threads that look for the largest integer: as many as a block may have."""
 
 
 class CudaMultiprecision:
@@ -37,6 +37,8 @@ class CudaMultiprecision:
 
     name = "cuda"
     engines: tuple[Engine, ...] = (ENGINE,)
+    component_products: ComponentProducts | None = None
+    elimination_limit = DIGITS_LIMIT
 
     def __init__(self, device: CudaDevice, matrix: CudaMatrix, is_exact: Callable[[Engine, int], bool]) -> None:
         self._device, self._matrix, self._is_exact = device, matrix, is_exact
@@ -167,7 +169,7 @@ class CudaMultiprecision:
         found = self._device.allocate(OCTETS * (1 + x.limbs))
         places = limbs.places(self._device, order)
         arguments = (x.address, x.entry_stride, x.limbs, places, len(order), found)
-        self._kernels.grid("entries", "largest", (1,), COMPARED, arguments)
+        self._kernels.block("entries", "largest", COMPARED, arguments)
         words = self._device.download(found, np.dtype(np.uint64), (1 + x.limbs,))
         return int(words[0]), int(from_limbs(words[None, 1:])[0])
 

@@ -1,14 +1,5 @@
 /* What the kernels for systems of equations share. Residues are of odd primes below 256, centred, in a signed octet. */
-typedef signed char int8_t;
-typedef unsigned char uint8_t;
-typedef int int32_t;
-typedef unsigned int uint32_t;
-typedef long long int64_t;
-typedef unsigned long long uint64_t;
-
-#define XL_INLINE __device__ __forceinline__
-#define XL_WARP 32
-#define XL_WHOLE_WARP 0xffffffffu
+#include "xl_cuda.h"
 
 /* Requires: inverse = round(2**32 / m).
  * Ensures: congruent to sum, in [-floor(m / 2), ceil(m / 2)). */

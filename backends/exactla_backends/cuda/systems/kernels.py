@@ -8,6 +8,7 @@ from pathlib import Path
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.device.device import Memory
+from exactla_backends.kernels.text import flattened
 
 GRID_LIMIT = 65535
 FOLDER = Path(__file__).parent
@@ -50,4 +51,4 @@ class Kernels:
 @cache
 def text(name: str, folder: Path = FOLDER) -> str:
     """A text behind what all of its folder share."""
-    return "".join((folder / part).read_text(encoding="utf-8") for part in ("common.cuh", f"{name}.cu"))
+    return "".join(flattened(folder / part) for part in ("common.cuh", f"{name}.cu"))
