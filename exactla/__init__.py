@@ -27,6 +27,7 @@ from exactla.settings import (
     progress,
     set_operand_checks,
     set_workspace_limit,
+    slices,
     threads,
     workspace_limit,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "rank",
     "set_operand_checks",
     "set_workspace_limit",
+    "slices",
     "solve",
     "solve_enclose",
     "solve_general",

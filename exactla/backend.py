@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat
-from exactla.long_integers import Elimination, Multiprecision, Pivots, StepwiseElimination
+from exactla.long_integers import ComponentProducts, Elimination, Multiprecision, Pivots, StepwiseElimination
 from exactla.operands import Buffer, Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.results import Rounding
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Backend",
     "Buffer",
+    "ComponentProducts",
     "Direct",
     "Elimination",
     "Engine",
@@ -175,6 +176,13 @@ class Backend(Protocol):
     @property
     def least_lifting(self) -> int:
         """Sides of square systems from which lifting is faster than Cramer's rule modulo primes."""
+
+    @property
+    def most_searched(self) -> int:
+        """Sides of square systems up to which a short solution is looked for first, by Cramer's rule modulo a prime.
+
+        That takes a small part of the time of a long solution there; 0 where it never does.
+        """
 
     @property
     def prime_limits(self) -> tuple[int, ...]:

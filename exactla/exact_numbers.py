@@ -103,7 +103,7 @@ def _from_objects(array: Integers, name: str, dimensions: tuple[int, ...]) -> Ex
     shape = _checked(given, name, dimensions)
     like = read(np.zeros(0), name)
     entries = array.reshape(shape)
-    if all(type(x) is int for x in entries.flat):
+    if set(map(type, entries.ravel().tolist())) <= {int}:
         return ExactArray(RationalRows(compact(entries.copy()), None), given, like, listed=True)
     ratios = [[_ratio(x, name, given, (i, j)) for j, x in enumerate(row)] for i, row in enumerate(entries)]
     divisors = [common_denominator(row) for row in ratios]

@@ -102,6 +102,33 @@ class StepwiseElimination(Protocol):
         """The block is complete."""
 
 
+class ComponentProducts(Protocol):
+    """Products of numbers of 2 to 4 float64 components on the host, which never become limbs on their way.
+
+    Numbers are encodings, uint64 [R, K, components] of any strides, what `scan` and `residues` return is opaque.
+    """
+
+    def takes(self, engine: Engine, bits: int) -> bool:
+        """Whether it multiplies by this engine, and is the faster way for sums of so many bits."""
+
+    def scan(self, words: "np.ndarray[Any, Any]") -> "Any | None":
+        """What there is; None where a component is not finite.
+
+        Its `bits` are those of the longest entry in the unit of its row, and `rows` takes a slice of the rows.
+        """
+
+    def residues(self, numbers: Any, base: ResidueBase) -> "Any | None":
+        """Residues of scanned numbers; None where components overlap, see `core.expansions.first_overlap`."""
+
+    def product(
+        self, sides: tuple[Any, Any], residues: tuple[Any, Any], base: ResidueBase, found: "np.ndarray[Any, Any]"
+    ) -> bool:
+        """left @ right.T of scanned numbers and their residues, as `core.expansions.components` rounds it.
+
+        `found` is a contiguous uint64 array [R, C, components]. False where a result is beyond the largest float64.
+        """
+
+
 class Multiprecision(Protocol):
     """Integers of many limbs on a device: buffers of uint64 [..., l] in two's complement, the lowest limb first.
 
@@ -113,6 +140,11 @@ class Multiprecision(Protocol):
 
     name: str  # the backend's
     engines: tuple[Engine, ...]  # the preferred one first
+    elimination_limit: int  # eliminations take moduli whose limit is no less
+
+    @property
+    def component_products(self) -> ComponentProducts | None:
+        """A shortcut for products of components, where there is one."""
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         """As `Backend.engine_is_exact`."""

@@ -51,6 +51,8 @@ class Info:
         For interval products: entries that are proven to be the exact interval hull, rounded outward.
     seconds : mapping, optional
         What parts of the work took, where they were counted.
+    slices : int
+        What either operand was cut into. `moduli` are those of all pairs of slices, and `capacity` is that of one pair.
     """
 
     backend: str
@@ -64,14 +66,18 @@ class Info:
     workspace_bytes: int
     hull: Any = field(default=None, repr=False)
     seconds: Mapping[str, float] | None = None
+    slices: int = 1
 
     def __str__(self) -> str:
         text = (
             f"{self.backend}/{self.engine}: {self.bits} bits in {counted(self.moduli, 'modulus', 'moduli')} "
             f"({self.capacity} bits), {counted(self.passes, 'block')}, {counted(self.host_syncs, 'host sync')}, "
-            f"{self.workspace_bytes / 2**20:,.1f} MiB of workspace"
+            f"{self.workspace_bytes / 2**20:,.1f} MiB of workspace{self._cut()}"
         )
         return text if self.hull is None else f"{text}, hull mask {tuple(self.hull.shape)}"
+
+    def _cut(self) -> str:
+        return f", operands in {self.slices} slices" if self.slices > 1 else ""
 
 
 def counted(number: int, one: str, many: str = "") -> str:

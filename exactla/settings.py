@@ -18,8 +18,12 @@ Progress = Callable[[int, int], object]
 MOST_THREADS = 1 << 12
 """More than a machine has cores: a mistake, which would end in a system that refuses to start them."""
 
+MOST_SLICES = 64
+"""Some 4,000 products to be summed."""
+
 forced_backend: ContextVar[str | None] = ContextVar("forced_backend", default=None)
 forced_engine: ContextVar[str | None] = ContextVar("forced_engine", default=None)
+slice_count: ContextVar[int | None] = ContextVar("slice_count", default=None)
 thread_count: ContextVar[int | None] = ContextVar("thread_count", default=None)
 checks_enabled: ContextVar[bool] = ContextVar("checks_enabled", default=True)
 workspace_bytes: ContextVar[int | None] = ContextVar("workspace_bytes", default=None)
@@ -72,6 +76,20 @@ def engine(name: str | None) -> AbstractContextManager[None]:
     if name is not None and not isinstance(name, str):
         raise TypeError(f"an engine is named by a string, got {type(name).__name__}")
     return _set(forced_engine, name)
+
+
+def slices(count: int | None) -> AbstractContextManager[None]:
+    """Force how `mp_mm` cuts its operands inside a ``with`` block; None restores the automatic choice.
+
+    Parameters
+    ----------
+    count : int or None
+        With 1 or more, so many slices of either operand, whose products two by two are made with moduli of 8 bits; an
+        engine whose moduli of 8 bits do not hold them raises `EngineLimitError`. With 0, whole operands and longer
+        moduli. By default operands are whole, with moduli of 8 bits where these hold the sums. The result of a call
+        never depends on it.
+    """
+    return _set(slice_count, _checked_slices(count))
 
 
 def threads(number: int | None) -> AbstractContextManager[None]:
@@ -133,6 +151,15 @@ def _checked_limit(limit: int | None) -> int | None:
     if bytes_ <= 0:
         raise ValueError(f"a workspace limit is a positive number of bytes, got {bytes_}")
     return bytes_
+
+
+def _checked_slices(number: int | None) -> int | None:
+    if number is None:
+        return None
+    count = integer(number, "the number of slices")
+    if not 0 <= count <= MOST_SLICES:
+        raise ValueError(f"the number of slices is from 0 to {MOST_SLICES}, got {count}")
+    return count
 
 
 def _checked_threads(number: int | None) -> int | None:

@@ -104,6 +104,14 @@ def test_tasks_do_not_see_each_others_settings():
     assert asyncio.run(main()) == [[(name, True)] * 5 for name in names]
 
 
+@pytest.mark.parametrize("bad", [-1, 65])
+def test_numbers_of_slices_that_are_none(bad):
+    with pytest.raises(ValueError, match="number of slices is from 0 to 64"):
+        xl.slices(bad)
+    with pytest.raises(TypeError, match="the number of slices is an integer, got a"):
+        xl.slices(1.5)
+
+
 # ---- threads -------------------------------------------------------------------------------------------------------
 
 

@@ -68,6 +68,28 @@ def test_larger_random_systems_are_those_of_flint(backend, rng, n, bits, columns
     assert xl.solve(a, b).tolist() == flint_solution(a, b)
 
 
+@pytest.mark.parametrize("n", [8, 33, 64, 128, 129])
+@pytest.mark.parametrize(("bits", "kind"), [(24, np.int64), (24, object), (90, object)])
+def test_planted_small_solutions_are_found(backend, rng, n, bits, kind):
+    a = random_integers(rng, (n, n), bits).astype(kind)
+    planted = rng.integers(-9, 10, (n, 2)).astype(kind)
+    x = xl.solve(a, a @ planted)
+    assert x.denominator == 1
+    assert (x.numerators == planted).all()
+
+
+@pytest.mark.parametrize("n", [17, 64, 128])
+def test_matrices_of_pascal_and_hilbert(backend, rng, n):
+    """Long entries, and solutions that are short for them."""
+    right = rng.integers(-99, 99, (n, 1))
+    pascal = [[math.comb(i + j, i) for j in range(n)] for i in range(n)]
+    common = math.lcm(*range(1, 2 * n))
+    hilbert = [[common // (i + j + 1) for j in range(n)] for i in range(n)]
+    for matrix in (pascal, hilbert):
+        a = np.array(matrix, object)
+        assert_solves(a, xl.solve(a, right), right)
+
+
 @pytest.mark.parametrize("seed", range(16))
 def test_systems_of_all_shapes_are_those_of_flint(backend, seed):
     """1 to 200 unknowns, entries of 4 to 500 bits and right-hand sides of others, small ones more often than large."""

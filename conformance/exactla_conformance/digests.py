@@ -8,14 +8,14 @@ import json
 import os
 import struct
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from exactla_conformance.encodings import Encoded, Floating, Integer, part_format
+from exactla_conformance.encodings import Encoded, Floating, Format, Integer, part_format
 
 
 def digest(*arrays: Encoded) -> str:
@@ -32,7 +32,11 @@ def _entry_bytes(array: Encoded) -> bytes:
     format = part_format(array.format)
     if not format.bits:
         return b"".join(b"%d\n" % entry for entry in array.entries)
-    entries = format.canonical(array.entries) if isinstance(format, Floating) else array.entries
+    return packed(format, format.canonical(array.entries) if isinstance(format, Floating) else array.entries)
+
+
+def packed(format: Format, entries: Sequence[int]) -> bytes:
+    """Entries of a format of so many bits, one after the other, each with its lowest octet first."""
     unsigned = "BHIQ"[format.bits.bit_length() - 4]
     code = unsigned.lower() if isinstance(format, Integer) and (format.minimum or 0) < 0 else unsigned
     return struct.pack(f"<{len(entries)}{code}", *entries)

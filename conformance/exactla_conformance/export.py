@@ -1,6 +1,6 @@
 """The cases as one binary file for the standalone checker, with the plans and constant tables that it works by.
 
-`conformance/checker/casefile.h` describes the file. Plans are made here, from a scan in Python integers; the checker
+`conformance/checker/casefile.h` describes the file. Plans are made here, from a scan of bit patterns; the checker
 makes its own scan and refuses a plan that does not hold it.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import exactla as xl
 from exactla.core.interval import EXTRA_BITS, IntervalMethod, interval_groups
@@ -26,7 +27,7 @@ from exactla_backends.kernels import tables
 from exactla_conformance import linear, multiprecision
 from exactla_conformance.case import Case
 from exactla_conformance.cases import select_cases
-from exactla_conformance.digests import Record, load_reference
+from exactla_conformance.digests import Record, load_reference, packed
 from exactla_conformance.encodings import COMPLEX, Encoded, Floating, common_format, part_format
 from exactla_conformance.oracle import pair_lines
 
@@ -42,6 +43,9 @@ _INTERVAL_BITS = 4
 
 LEFT_OUT = linear.FUNCTIONS + multiprecision.FUNCTIONS
 """Functions that the checker does not have."""
+
+_NONE = 1 << 40
+"""Past any exponent."""
 
 Part = tuple[str, Sequence[int]]
 """The format and the entries of a real or an imaginary part."""
@@ -200,12 +204,13 @@ def _case_bytes(case: Case, record: Record, pool: _Pool) -> bytes:
 
 
 def _operand_bytes(operand: Encoded, pool: _Pool) -> bytes:
-    bits = part_format(operand.format).bits
-    limbs = 0 if bits else max((tables.limbs_for(entry.bit_length()) for entry in operand.entries), default=1)
-    octets = 4 * limbs or bits // 8
+    format = part_format(operand.format)
+    limbs = 0 if format.bits else max((tables.limbs_for(entry.bit_length()) for entry in operand.entries), default=1)
     shape = struct.pack(f"<B{len(operand.shape)}Q", len(operand.shape), *operand.shape)
-    modulus = 1 << 8 * octets
-    entries = b"".join((entry % modulus).to_bytes(octets, "little") for entry in operand.entries)
+    if limbs:
+        entries = b"".join(entry.to_bytes(4 * limbs, "little", signed=True) for entry in operand.entries)
+    else:
+        entries = packed(format, operand.entries)
     return struct.pack("<I", pool.type(operand.format)) + shape + struct.pack("<I", limbs) + entries
 
 
@@ -283,24 +288,36 @@ def _depth(a: Encoded) -> int:
 
 def _has_special(name: str, entries: Sequence[int]) -> bool:
     format = part_format(name)
-    return isinstance(format, Floating) and any(format.special(entry) is not None for entry in set(entries))
+    if not isinstance(format, Floating):
+        return False
+    words = np.array(entries, np.uint64)
+    is_nan = (words == format.sign) & (not format.signed_zero)
+    return bool((is_nan | (words % np.uint64(format.sign) > format.largest_encoding)).any())
 
 
 def _side(parts: Sequence[Part], lines: Iterable[range]) -> _Side:
     """The most bits that a line of these parts has over its lowest one; big integers have no window."""
+    lows, highs = zip(*(_exponents(name, entries) for name, entries in parts), strict=True)
+    low, high = np.minimum.reduce(lows), np.maximum.reduce(highs)
     bits = 0
     for line in lines:
-        ranges = [_exponents(name, set(entries[line.start : line.stop : line.step])) for name, entries in parts]
-        found = [r for r in ranges if r is not None]
-        bits = max(bits, max((high for _, high in found), default=0) - min((low for low, _ in found), default=0))
+        entries = slice(line.start, line.stop, line.step)
+        bits = max(bits, int(high[entries].max(initial=-_NONE) - low[entries].min(initial=_NONE)))
     return _Side(bits, part_format(parts[0][0]).bits > 0)
 
 
-def _exponents(name: str, entries: set[int]) -> tuple[int, int] | None:
-    """Exponents of the lowest bit of any of the entries, and past the highest; integers count from 0."""
+def _exponents(name: str, entries: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Exponents of the lowest bit of each entry, and past the highest; integers count from 0.
+
+    Where an entry of a float format is zero or not finite, they are past any on both sides.
+    """
     format = part_format(name)
     if not isinstance(format, Floating):
-        return 0, max((entry.bit_length() for entry in entries), default=0)
-    decoded = [format.decode(entry) for entry in entries if format.special(entry) is None]
-    found = [(q + (n & -n).bit_length() - 1, q + format.precision) for n, q in decoded if n]
-    return (min(low for low, _ in found), max(high for _, high in found)) if found else None
+        return np.zeros(len(entries), np.int64), np.array([entry.bit_length() for entry in entries], np.int64)
+    magnitudes = (np.array(entries, np.uint64) % np.uint64(format.sign)).astype(np.int64)
+    binades, fractions = np.divmod(magnitudes, format.normal)
+    significands = np.where(binades > 0, fractions + format.normal, fractions)
+    quanta = format.least + np.maximum(binades - 1, 0)
+    low = quanta + np.bitwise_count((significands & -significands) - 1)
+    counts = (magnitudes > 0) & (magnitudes <= format.largest_encoding)
+    return np.where(counts, low, _NONE), np.where(counts, quanta + format.precision, -_NONE)

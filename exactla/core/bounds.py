@@ -15,6 +15,12 @@ _HALVES = 1 << 31
 _BLOCK = 1 << 16
 """Entries that are squared at a time: they stay in the cache."""
 
+_FLOAT_BITS = 480
+"""Bits of entries whose squares can be added in float64."""
+
+_SLACK = 2.0**-28
+"""Bits by which the logarithm of a sum of up to 2**22 rounded squares may be off."""
+
 _LEADING_BITS, _EXACT_BITS, _SQUARED_BITS = 24, 53, 30
 """Bits of the entries that a reduced bound looks at, of whole numbers in float64, and of numbers that are squared."""
 
@@ -37,10 +43,26 @@ class Bounds:
 
 def hadamard(matrix: Integers, most: int) -> Bounds:
     """Bounds for a square matrix without zero rows and columns, whose largest magnitude is `most`."""
+    if most.bit_length() <= _FLOAT_BITS:
+        return _rounded_hadamard(matrix)
     rows, columns = squares(matrix, most)
     by_rows, by_columns = _product(rows), _product(columns)
     determinant = min(_root_bits(by_rows), _root_bits(by_columns))
     return Bounds(determinant, _root_bits(by_columns // (min(columns, default=0) or 1)))
+
+
+def _rounded_hadamard(matrix: Integers) -> Bounds:
+    """The same from logarithms in float64: each is off by less than `_SLACK`, and there is one a row or column.
+
+    With n terms and the unit roundoff u, a sum of rounded squares of rounded entries is off by (n + 3) u, relatively.
+    """
+    by_rows, by_columns = (np.log2(np.where(s > 0, s, 1.0)) for s in _sums(matrix, np.square, np.float64))
+    slack = _SLACK * len(matrix)
+    whole = by_columns.sum()
+    shortest = by_columns.min() if len(matrix) else 0.0
+    # sqrt(x) < 2**b for b > log2(x) / 2
+    determinant, other_columns = ((x + slack) / 2 for x in (min(by_rows.sum(), whole), whole - shortest))
+    return Bounds(int(determinant) + 1, int(other_columns) + 1)
 
 
 def squares(matrix: Integers, most: int) -> tuple[list[int], list[int]]:
@@ -49,22 +71,24 @@ def squares(matrix: Integers, most: int) -> tuple[list[int], list[int]]:
         wide = matrix.astype(object) ** 2
         return [int(s) for s in wide.sum(axis=1)], [int(s) for s in wide.sum(axis=0)]
     if most**2 * max(matrix.shape) < 1 << 63:
-        rows, columns = _sums(matrix, lambda square: square)
+        rows, columns = _sums(matrix, np.square)
         return rows.tolist(), columns.tolist()
     # each half of a square is below 2**32, so that 2**31 of them can be added
-    high = _sums(matrix, lambda square: square >> 32)
-    low = _sums(matrix, lambda square: square & (2 * _HALVES - 1))
+    high = _sums(matrix, lambda x: x * x >> 32)
+    low = _sums(matrix, lambda x: x * x & (2 * _HALVES - 1))
     found = [(upper.astype(object) << 32) + lower for upper, lower in zip(high, low, strict=True)]
     return found[0].tolist(), found[1].tolist()
 
 
-def _sums(matrix: Integers, part: Callable[[Integers], Integers]) -> tuple[Integers, Integers]:
-    """Sums of a part of each entry's square over the rows and over the columns, for some rows at a time."""
-    rows, columns = (np.zeros(n, np.int64) for n in matrix.shape)
+def _sums(
+    matrix: Integers, part: Callable[[Integers], Integers], dtype: type = np.int64
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sums of something of each entry, as a number of a type, over rows and over columns, for some rows at a time."""
+    rows: NDArray[Any] = np.zeros(matrix.shape[0], dtype)
+    columns: NDArray[Any] = np.zeros(matrix.shape[1], dtype)
     step = max(1, _BLOCK // max(matrix.shape[1], 1))
     for start in range(0, len(matrix), step):
-        some = matrix[start : start + step]
-        squared = part(some * some)
+        squared = part(matrix[start : start + step].astype(dtype, copy=False))
         rows[start : start + step] = squared.sum(axis=1)
         columns += squared.sum(axis=0)
     return rows, columns

@@ -1,7 +1,8 @@
 """Small integer systems by Cramer's rule modulo primes: as many primes as Hadamard's bounds ask for.
 
 det A and the numerators det A * A**-1 b are integers whose sizes are known beforehand, so that their residues modulo
-enough primes are they themselves, and a determinant of 0 is proven.
+enough primes are they themselves, and a determinant of 0 is proven. Short solutions are seen modulo one prime already,
+and are checked in the system itself.
 """
 
 from functools import lru_cache
@@ -16,6 +17,7 @@ from exactla.core.bounds import hadamard
 from exactla.core.divisors import centred
 from exactla.core.primes import primes_below
 from exactla.core.radix import weighted_sums
+from exactla.core.reconstruction import small_denominator
 from exactla.core.scaling import Integers, largest
 
 LIMIT, PRIME_BITS = 1 << 28, 27
@@ -23,6 +25,43 @@ LIMIT, PRIME_BITS = 1 << 28, 27
 
 NUMERATORS = 1 << 22
 """Residues of numerators at a time."""
+
+SHORT_BITS, DENOMINATOR_BITS = 14, 10
+"""Bits of the numerators and the denominator of a short solution, together some fewer than those of a prime."""
+
+EXACT_BITS = 62
+"""Bits of sums of products that are made in int64."""
+
+
+def short_solution(backend: Backend, matrix: Integers, right_side: Integers) -> tuple[list[int], int] | None:
+    """Numerators column by column and a denominator of a system that has a short solution; None where none is seen.
+
+    Both are int64 matrices, the first of them square. A determinant that is not 0 modulo a prime proves that there is
+    one solution only, and A N = D b, in integers, that N / D is it.
+    """
+    bits = largest(matrix).bit_length() + len(matrix).bit_length() + SHORT_BITS
+    if max(bits, largest(right_side).bit_length() + DENOMINATOR_BITS) > EXACT_BITS:
+        return None
+    (prime,) = primes_below(LIMIT, 1)
+    determinants, residues = backend.cramer(matrix, right_side, [prime])
+    if not determinants[0]:
+        return None
+    # multiples of the solution, whose residues a suitable factor makes short: below 2**28 * 2**28
+    numerators = residues[0].astype(np.int64).ravel() * pow(int(determinants[0]), -1, prime) % prime
+    denominator = 1
+    while True:
+        numerators = np.where(numerators > prime >> 1, numerators - prime, numerators)
+        long = np.flatnonzero(np.abs(numerators) >> SHORT_BITS)
+        if not len(long):
+            break
+        most = (1 << DENOMINATOR_BITS) // denominator
+        factor = small_denominator(int(numerators[long[0]]), prime, most, SHORT_BITS)
+        if factor is None or factor == 1:
+            return None
+        numerators = numerators * factor % prime
+        denominator *= factor
+    found = numerators.reshape(right_side.shape[::-1]).T
+    return (numerators.tolist(), denominator) if (matrix @ found == denominator * right_side).all() else None
 
 
 def cramer(backend: Backend, matrix: Integers, right_side: Integers) -> tuple[list[Any], int]:

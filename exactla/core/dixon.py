@@ -187,6 +187,8 @@ class _Solution:
         weights = np.random.default_rng(0).integers(1, WEIGHTS, right_side.size)
         self._expansion = inverse.lifting.expand(right_side, weights)
         self._steps = 0
+        self._wanted = 0
+        """Steps after which a solution that has been seen can be certain."""
         self._powers = [gmpy2.mpz(self._base)]
 
     def run(self, start: int, columns: int) -> tuple[Numerators, int]:
@@ -225,6 +227,9 @@ class _Solution:
         # Hadamard's bounds, which take longer than a small solution, are asked for at the end
         while goal * growth < self._rough_steps // 8 or goal * growth < self._most_steps:
             yield goal
+            if self._wanted > goal:
+                goal = self._wanted
+                yield goal
             goal = math.ceil(goal * growth)
         yield self._most_steps
         yield 2 * self._most_steps
@@ -277,9 +282,11 @@ class _Solution:
         """
         bits = combined.bit_length()
         needed = max(self._a.bit_length() + bits, denominator.bit_length() + self._b.bit_length()) + 3
+        enough = (needed + SLACK + MISSING_BITS) // self._step_bits + 1
         if needed > self._steps * self._step_bits:
+            self._wanted = enough
             return None  # no certificate is in reach
-        few = min(self._steps, (needed + SLACK + MISSING_BITS) // self._step_bits + 1)
+        few = min(self._steps, enough)
         for steps in dict.fromkeys((few, self._steps)):
             modulus = gmpy2.mpz(self._base) ** steps
             factor, witnesses = self._witnesses(denominator, steps, modulus, bits + SLACK)

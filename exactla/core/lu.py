@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from exactla.backend import Buffer, Elimination, Multiprecision
 from exactla.core.limbs import LIMB, OCTETS, to_limbs
 from exactla.core.long_buffers import diagonal, rows_of, with_limbs
-from exactla.core.planning import Arithmetic, arithmetic
+from exactla.core.planning import Arithmetic, ModulusLimits, arithmetic
 from exactla.errors import WorkspaceError
 
 BLOCK = 32
@@ -134,7 +134,7 @@ class _Run:
         """Start with residues of nothing."""
         size, columns = self.size, self.matrix.shape[1]
         bits = 2 * self.precision + self.growth + size.bit_length() + 2
-        self.arithmetic = arithmetic(self.verbs, bits, self.engine)
+        self.arithmetic = arithmetic(self.verbs, bits, self.engine, ModulusLimits(self.verbs.elimination_limit))
         base, engine = self.arithmetic.base, self.arithmetic.engine
         # of whatever the moduli can tell
         self.upper_limbs = max(base.product.bit_length() - self.precision, 1) // LIMB + 1

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 from exactla.backend import Backend, Engine, Multiprecision, Tile
 from exactla.core.moduli import ResidueBase, residue_base
@@ -14,6 +15,24 @@ FREE_SHARE = 4
 
 SMALL = 1 << 26
 """Bytes of workspace that are taken for granted: asking for the free memory takes longer than a small product."""
+
+
+class ModulusLimits(NamedTuple):
+    """Which of the moduli of an engine are wanted, by their limits."""
+
+    least: int = 0
+    most: int | None = None
+
+    def hold(self, limit: int) -> bool:
+        """Whether moduli up to a limit are among them."""
+        return self.least <= limit and (self.most is None or limit <= self.most)
+
+
+OCTET_LIMIT = 256
+"""Of moduli whose residues take 8 bits."""
+
+ANY_MODULI = ModulusLimits()
+OCTETS, LONGER = ModulusLimits(most=OCTET_LIMIT), ModulusLimits(least=OCTET_LIMIT + 1)
 
 
 @dataclass(frozen=True)
@@ -76,8 +95,10 @@ def sum_bits(left: int, right: int, terms: int) -> int:
     return left + right + max(terms - 1, 0).bit_length()
 
 
-def arithmetic(backend: Backend | Multiprecision, bits: int, forced: str | None) -> Arithmetic:
-    """An engine, checked, and the shortest base that determines integers below 2**bits.
+def arithmetic(
+    backend: Backend | Multiprecision, bits: int, forced: str | None, limits: ModulusLimits = ANY_MODULI
+) -> Arithmetic:
+    """An engine, checked, and the shortest base of its smallest moduli that determines integers below 2**bits.
 
     Raises
     ------
@@ -92,7 +113,7 @@ def arithmetic(backend: Backend | Multiprecision, bits: int, forced: str | None)
             f"backend {backend.name!r} has no engine {forced!r}; it has {', '.join(engines) or 'none'}"
         )
     for engine in engines.values() if forced is None else (engines[forced],):
-        for limit in engine.modulus_limits:
+        for limit in filter(limits.hold, engine.modulus_limits):
             base = residue_base(limit, bits)
             if base is not None:
                 _check_engine(backend.engine_is_exact, backend.name, engine, limit)

@@ -3,6 +3,7 @@
 Integer matrices are NumPy arrays, int64 where all entries fit and Python integers as objects where not.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -93,10 +94,20 @@ def content(integers: Integers) -> list[int] | None:
         return None
     found = np.gcd.reduce(integers[:, :_SAMPLE], axis=1)
     left = np.flatnonzero(found != 1)
-    if len(left):
+    if integers.dtype == np.int64:
         found[left] = np.gcd.reduce(integers[left], axis=1)
+    else:
+        found[left] = [
+            _common_divisor(some, row) for some, row in zip(found[left], integers[left].tolist(), strict=True)
+        ]
     found = np.where(found == 0, 1, np.abs(found))
     return None if (found == 1).all() else [int(c) for c in found]
+
+
+def _common_divisor(multiple: int, integers: list[int]) -> int:
+    """The greatest common divisor of Python integers, from a multiple of it."""
+    # the sum of all mostly leaves a short number, which one pass goes on with
+    return math.gcd(multiple, sum(integers), *integers)
 
 
 def compact(integers: Integers) -> Integers:
@@ -109,7 +120,11 @@ def compact(integers: Integers) -> Integers:
 
 def extremes(integers: Integers) -> tuple[int, int]:
     """The least and the largest of 0 and the entries."""
-    return int(integers.min(initial=0)), int(integers.max(initial=0))
+    if integers.dtype != np.dtype(object) or not integers.size:
+        return int(integers.min(initial=0)), int(integers.max(initial=0))
+    entries = integers.ravel().tolist()  # Python compares its own integers faster than NumPy does
+    low, high = min(entries), max(entries)
+    return int(min(0, low)), int(max(0, high))
 
 
 def largest(integers: Integers) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from exactla.backend import Backend, Lifting, Minor
 from exactla.core.conditions import Conditions
-from exactla.core.cramer import cramer
+from exactla.core.cramer import cramer, short_solution
 from exactla.core.determinants import determinant_of as lifted_determinant
 from exactla.core.dixon import InverseMatrix, NotFound, find_lifting, lifting_bytes
 from exactla.core.elimination import Factors, echelon, factors
@@ -33,6 +33,9 @@ LEAST_MODULAR = 8
 
 LEAST_LONG = 16
 """Sides of matrices of longer entries than int64, from which lifting is faster than elimination in integers."""
+
+FEW_COLUMNS = 16
+"""Right-hand sides whose short solutions are looked for first."""
 
 Solution = tuple[NDArray[np.object_], int]
 """Numerators [n, c] and their denominator, in lowest terms."""
@@ -92,7 +95,13 @@ def solve(
     backend: Backend, matrix: Integers, right_side: Integers, conditions: Conditions
 ) -> tuple[Numerators, int] | None:
     """The solution of a square system; None where the matrix is singular, which is proven."""
-    if _is_small(backend, matrix) and right_side.dtype == np.int64 and right_side.size:
+    words = matrix.dtype == right_side.dtype == np.int64 and right_side.size
+    if words and LEAST_MODULAR <= len(matrix) <= backend.most_searched and right_side.shape[1] <= FEW_COLUMNS:
+        short = short_solution(backend, matrix, right_side)
+        if short is not None:
+            conditions.report(1, 1)
+            return lowest_terms(*short, right_side.shape)
+    if words and _is_small(backend, matrix):
         numerators, determinant = cramer(backend, matrix, right_side)
         return lowest_terms(numerators, determinant, right_side.shape) if determinant else None
     inverse = inverse_of(backend, matrix, conditions)

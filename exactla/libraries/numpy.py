@@ -120,7 +120,7 @@ def _leaves(value: Any, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int
 
 def _python_integers(array: HostArray, name: str) -> HostArray:
     """An object array of Python integers, not copied where it is one already."""
-    if all(type(entry) is int for entry in array.flat):
+    if set(map(type, array.ravel().tolist())) <= {int}:
         return array
     integers = np.empty(array.shape, dtype=object)
     for index, entry in np.ndenumerate(array):

@@ -90,7 +90,8 @@ class MPArray(Convertible):
         WorkspaceError
             The exponents are so far apart that the limbs do not fit.
         """
-        source = _real(array, "array")
+        source = read(array, "array")
+        _check_real(source)
         encodings = source.library.host_encodings(source)
         if isinstance(source.format, BigIntegerFormat):
             return cls._of_integers(encodings, 0)
@@ -119,11 +120,11 @@ class MPArray(Convertible):
         WorkspaceError
             The exponents are so far apart that the limbs do not fit.
         """
-        return cls._of_components(array, "array")
+        return cls._of_components(read(array, "array"))
 
     @classmethod
-    def _of_components(cls, array: Any, name: str) -> "MPArray":
-        source = _real(array, name)
+    def _of_components(cls, source: Source) -> "MPArray":
+        _check_real(source)
         if source.format != FLOAT64:
             raise TypeError(f"components are float64, and {source.name} holds {source.format}")
         if not source.shape or source.shape[-1] not in COMPONENTS:
@@ -396,11 +397,9 @@ def _operand(value: Any) -> MPArray | None:
         return None
 
 
-def _real(array: Any, name: str) -> Source:
-    source = read(array, name)
+def _check_real(source: Source) -> None:
     if source.complex:
-        raise TypeError(f"{name} holds complex entries; an MPArray holds real numbers")
-    return source
+        raise TypeError(f"{source.name} holds complex entries; an MPArray holds real numbers")
 
 
 def _check_finite(words: NDArray[Any], source: Source) -> None:

@@ -3,6 +3,8 @@
 from typing import Any
 
 from exactla.arrays import agree_where_arrays, read
+from exactla.libraries.base import Source
+from exactla.multiprecision import component_products
 from exactla.multiprecision.limits import computed_precision
 from exactla.multiprecision.mparray import MPArray, check_one_device
 from exactla.multiprecision.multiplying import Multiplication
@@ -50,20 +52,31 @@ def mp_mm(a: Any, b: Any, precision: int | None = None, *, return_info: bool = F
     (0.05, 202, [[Fraction(205, 4096)]])
     """
     agree_where_arrays(a=a, b=b)
-    (left, components), (right, more) = _read(a, "a"), _read(b, "b")
-    product, info = multiplied(left, right, None if precision is None else computed_precision(precision))
-    found: Any = product if None in (components, more) else product.to_components(max(components, more))
+    wanted = None if precision is None else computed_precision(precision)
+    left, right = _read(a, "a"), _read(b, "b")
+    if wanted is None and isinstance(left, Source) and isinstance(right, Source):
+        found, info = component_products.product(left, right) or _of_limbs(left, right, wanted)
+    else:
+        found, info = _of_limbs(left, right, wanted)
     return (found, info) if return_info else found
 
 
-def _read(array: Any, name: str) -> tuple[MPArray, Any]:
-    """An operand, and how many components its numbers have where they have any."""
+def _read(array: Any, name: str) -> MPArray | Source:
+    """An operand: numbers of limbs, or an array that may hold components."""
     if isinstance(array, MPArray):
-        return array, None
+        return array
     source = read(array, name)
     if len(source.shape) < 2:
         raise TypeError(f"{name} is neither an MPArray nor an array of float64 components along its last axis")
-    return MPArray._of_components(array, name), source.shape[-1]
+    return source
+
+
+def _of_limbs(left: MPArray | Source, right: MPArray | Source, precision: int | None) -> tuple[Any, Info]:
+    """The product by way of limbs, and an account."""
+    sides = [x if isinstance(x, MPArray) else MPArray._of_components(x) for x in (left, right)]
+    product, info = multiplied(sides[0], sides[1], precision)
+    counts = [x.shape[-1] for x in (left, right) if isinstance(x, Source)]
+    return product.to_components(max(counts)) if len(counts) == 2 else product, info
 
 
 def multiplied(left: MPArray, right: MPArray, precision: int | None) -> tuple[MPArray, Info]:

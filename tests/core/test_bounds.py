@@ -24,6 +24,19 @@ def test_minors_stay_below_their_bounds(rng, top):
             assert abs(determinant(spoilt.tolist())) < 2 ** bounds.numerators(sum(int(x) ** 2 for x in b))
 
 
+@pytest.mark.parametrize("bits", [100, 480, 481, 2000])
+def test_bounds_of_long_integers(bits):
+    top = (1 << bits) - 1
+    a = np.array([[top, top], [-top, top]], object)
+    bounds = IntegerMatrix(a).bounds
+    assert bounds.determinant - 2 <= (2 * top * top).bit_length() <= bounds.determinant
+    assert bits < bounds.other_columns <= bits + 3
+
+
+def test_columns_of_zeros_have_bounds():
+    assert IntegerMatrix(np.zeros((3, 3), np.int64)).bounds.determinant >= 0
+
+
 def test_hadamard_matrices_attain_the_bound():
     a = scipy.linalg.hadamard(16)
     assert IntegerMatrix(a).bounds.determinant <= math.log2(16**8) + 2

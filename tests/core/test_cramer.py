@@ -7,7 +7,7 @@ import scipy.linalg
 
 from exactla import registry
 from exactla.core import cramer as cramers_rule
-from exactla.core.cramer import LIMIT, cramer
+from exactla.core.cramer import LIMIT, cramer, short_solution
 from exactla.core.primes import primes_below
 
 
@@ -60,6 +60,44 @@ def test_right_sides_in_groups(backend, rng, monkeypatch):
     monkeypatch.setattr(cramers_rule, "NUMERATORS", 1)
     matrix, right = rng.integers(-99, 99, (10, 10)), rng.integers(-99, 99, (10, 5))
     assert cramer(registry.load(backend), matrix, right) == solved(matrix, right)
+
+
+def planted(rng, n, columns, bits, denominator):
+    """A system whose solution has numerators of so many bits over a denominator."""
+    numerators = rng.integers(-(1 << bits) + 1, 1 << bits, (n, columns))
+    numerators[0] = 1
+    matrix = rng.integers(-(1 << 20), 1 << 20, (n, n))
+    wrong = matrix @ numerators % denominator
+    matrix[:, 0] -= wrong[:, 0]
+    numerators[:, 1:] = numerators[:, :1] * np.arange(2, columns + 1)
+    return matrix, matrix @ numerators // denominator, numerators
+
+
+@pytest.mark.parametrize("n", [1, 8, 40])
+@pytest.mark.parametrize("denominator", [1, 2, 7, 12 * 64])
+def test_short_solutions_are_seen(backend, rng, n, denominator):
+    matrix, right, numerators = planted(rng, n, 3, 12, denominator)
+    found, divisor = short_solution(registry.load(backend), matrix, right)
+    assert denominator % divisor == 0
+    assert (np.array(found).reshape(3, n).T * (denominator // divisor) == numerators).all()
+
+
+def test_other_solutions_are_not_taken_for_short(backend, rng):
+    """Not long ones, nor those that a prime makes short, nor one of several, nor where words would wrap."""
+    matrix, right, numerators = planted(rng, 12, 1, 12, 1)
+    (prime,) = primes_below(LIMIT, 1)
+    loaded = registry.load(backend)
+    assert short_solution(loaded, matrix, right) == (numerators[:, 0].tolist(), 1)
+    assert short_solution(loaded, matrix, right + 1) is None
+    spoilt = right.copy()
+    spoilt[3] += prime
+    assert short_solution(loaded, matrix, spoilt) is None
+    assert short_solution(loaded, matrix << 40, right << 40) is None
+    for multiple in (0, prime):  # a determinant that is 0, or divisible by the prime
+        dependent = matrix.copy()
+        dependent[:, 2] = dependent[:, 1]
+        dependent[0, 2] += multiple
+        assert short_solution(loaded, dependent, dependent @ numerators) is None
 
 
 def test_one_prime_too_few_is_noticed(rng, monkeypatch):

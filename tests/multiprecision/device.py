@@ -43,6 +43,8 @@ class PretendedMultiprecision(Verbs):
 
     name = "pretended"
     engines = HostMultiprecision.engines
+    component_products = None
+    elimination_limit = 0
 
     def __init__(self) -> None:
         super().__init__(HostMultiprecision(), Counter())

@@ -29,7 +29,7 @@ def test_products(backend, rng, m, k, n, bits):
     a, b = integers(rng, (m, k), bits), integers(rng, (k, n), bits // 2 + 3)
     expected = a.dot(b)
     with xl.backend(backend):
-        names = [e.name for e in xl.registry.load(backend).multiprecision.engines if e.modulus_limits[0] > 1 << 15]
+        names = [e.name for e in xl.registry.load(backend).multiprecision.engines if e.modulus_limits[-1] > 1 << 15]
         for name in (None, *names):
             with xl.engine(name):
                 found, info = xl.mp_mm(mp(a, -7), mp(b, 3), return_info=True)
@@ -50,12 +50,57 @@ def test_components(backend, rng, count):
     a, b = expansions((7, 12)), expansions((12, 5))
     with xl.backend(backend):
         found = xl.mp_mm(a, b)
+        for slices in (0, 1, 2) if has_octets(backend) else (0,):
+            with xl.slices(slices):
+                if slices == 1 and count > 2:
+                    with pytest.raises(xl.EngineLimitError):
+                        xl.mp_mm(a, b)
+                else:
+                    assert np.array_equal(xl.mp_mm(a, b), found)
     left, right = (xl.MPArray.from_components(x).to_fractions() for x in (a, b))
     for i, j in np.ndindex(7, 5):
         rest = sum((x * y for x, y in zip(left[i], right[:, j], strict=True)), Fraction(0))
         for component in found[i, j]:
             assert component == float(rest)
             rest -= Fraction(float(component))
+
+
+def has_octets(backend):
+    return any(256 in e.modulus_limits for e in xl.registry.load(backend).multiprecision.engines)
+
+
+@pytest.mark.parametrize("slices", [0, 1, 2, 3])
+@pytest.mark.parametrize("bits", [5, 64, 150])
+def test_slices_cannot_be_seen(backend, rng, slices, bits):
+    a, b = integers(rng, (17, 33), bits), integers(rng, (33, 20), bits + 10)
+    a[3], b[:, 4] = (1 << bits) - 1, -(1 << bits)
+    a[4] = 0
+    with xl.backend(backend), xl.slices(slices):
+        if slices and not has_octets(backend):
+            with pytest.raises(xl.EngineLimitError):
+                xl.mp_mm(mp(a), mp(b))
+            return
+        found, info = xl.mp_mm(mp(a, -7), mp(b, 7), return_info=True)
+        nearest = xl.mp_mm(mp(a), mp(b), precision=24).to_fractions()
+    assert info.slices == max(slices, 1)
+    assert ("slices" in str(info)) == (slices > 1)
+    if slices != 1:
+        assert (info.capacity * max(slices, 1) ** 2 / info.moduli < 8) == (slices > 1)
+    expected = a.dot(b)
+    assert (found.to_fractions() == np.vectorize(Fraction, otypes=[object])(expected)).all()
+    assert nearest.tolist() == [[rounded(int(x), 24) for x in row] for row in expected]
+
+
+def test_slices_of_long_numbers(backend, rng):
+    if not has_octets(backend):
+        pytest.skip("no moduli of 8 bits")
+    a, b = integers(rng, (4, 9), 400), integers(rng, (9, 5), 600)
+    with xl.backend(backend):
+        with xl.slices(1), pytest.raises(xl.EngineLimitError):
+            xl.mp_mm(mp(a), mp(b))
+        with xl.slices(5):
+            found = xl.mp_mm(mp(a), mp(b))
+    assert (found.to_fractions() == np.vectorize(Fraction, otypes=[object])(a.dot(b))).all()
 
 
 def test_vectors_and_nothing(backend):

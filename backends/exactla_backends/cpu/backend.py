@@ -27,6 +27,7 @@ from exactla_backends.cpu.residues import (
     PendingProduct,
     ResultPlanes,
     aligned,
+    octets_of,
     padded,
     padded_columns,
     padded_depth,
@@ -59,6 +60,7 @@ class CpuBackend(HostMemory, HostSystems):
     name = "cpu"
     leading_bits = 172
     least_lifting = 64
+    most_searched = 128
     prime_limits: tuple[int, ...] = (PRIME_LIMIT, 1 << 22)
     engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
 
@@ -74,7 +76,7 @@ class CpuBackend(HostMemory, HostSystems):
         self.halving = native_halving(self._native)
 
     def tile_bytes(self, tile: Tile, pieces: int, groups: int, base: ResidueBase, engine: Engine) -> int:
-        planes = len(base.moduli) * _octets(base)
+        planes = len(base.moduli) * octets_of(base)
         depth = padded_depth(tile.depth)
         # the right side is held in two forms while it is packed
         operands = (tile.left_stacks * tile.rows + 2 * tile.right_stacks * padded_columns(tile.columns)) * depth
@@ -82,7 +84,7 @@ class CpuBackend(HostMemory, HostSystems):
         limbs = base.product.bit_length() // 32 + 1
         # integers on their way to the host, some at a time, and encodings or integers of the block
         rounded = (10 * limbs + 56) * min(results, max(INTEGERS, tile.columns)) + 16 * groups * results
-        tiles = self._tiles_bytes(tile, planes, _octets(base))
+        tiles = self._tiles_bytes(tile, planes, octets_of(base))
         if pieces <= 2:
             # a product is rounded tile by tile, unless steps of the inner dimension, which is the longest then, are
             # summed: then there are sums, products and new sums; integers take one plane of one group
@@ -137,13 +139,17 @@ class CpuBackend(HostMemory, HostSystems):
     def residues(self, operand: Operand, base: ResidueBase, engine: Engine) -> tuple[OperandPlanes, "int | _Count"]:
         if isinstance(operand.buffer, _Piece):
             return operand.buffer.residues(self._native, base)
-        octets = _octets(base)
-        stacks, rows, depth = operand.shape
-        planes = aligned((stacks, len(base.moduli) * octets, rows, padded_depth(depth)))
+        return self._made_residues(_stack(operand), _residue_table(operand, base), base)
+
+    def _made_residues(
+        self, operand: ctypes.Structure, table: ctypes.Structure, base: ResidueBase
+    ) -> tuple[OperandPlanes, int]:
+        octets, rows = octets_of(base), operand.first.rows
+        planes = aligned((operand.stacks, len(base.moduli) * octets, rows, padded_depth(operand.first.depth)))
         broken = self._native.run(
             "residues",
-            ctypes.byref(_stack(operand)),
-            ctypes.byref(_residue_table(operand, base)),
+            ctypes.byref(operand),
+            ctypes.byref(table),
             I64(octets),
             ctypes.byref(library.plane_stack(planes)),
         )
@@ -157,7 +163,7 @@ class CpuBackend(HostMemory, HostSystems):
         engine: Engine,
     ) -> Planes:
         left, right = (np.array(index, np.int64) for index in pairs)
-        return PendingProduct(self._native, tuple(terms), (left, right), base, _octets(base))
+        return PendingProduct(self._native, tuple(terms), (left, right), base, octets_of(base))
 
     def combine(self, terms: Sequence[tuple[int, Planes]], base: ResidueBase) -> Planes:
         found = [residues_of(planes) for _, planes in terms]
@@ -171,7 +177,7 @@ class CpuBackend(HostMemory, HostSystems):
             _pointer(signs),
             I64(len(found)),
             I64(len(result.planes)),
-            ctypes.byref(library.crt_table(base, _octets(base))),
+            ctypes.byref(library.crt_table(base, octets_of(base))),
         )
         return result
 
@@ -186,13 +192,13 @@ class CpuBackend(HostMemory, HostSystems):
         return result
 
     def _some_integers(self, planes: Array, columns: int, base: ResidueBase) -> Array:
-        count = tables.crt(base, _octets(base)).limbs
+        count = tables.crt(base, octets_of(base)).limbs
         limbs = np.empty((len(planes), planes.shape[2], columns, count), np.uint32)
         self._native.run(
             "integers",
             ctypes.byref(library.result_stack(planes, columns)),
             I64(len(planes)),
-            ctypes.byref(library.crt_table(base, _octets(base))),
+            ctypes.byref(library.crt_table(base, octets_of(base))),
             _pointer(limbs),
         )
         return mp.from_words(limbs)
@@ -237,7 +243,7 @@ class CpuBackend(HostMemory, HostSystems):
         if isinstance(planes, PendingProduct) and not all(map(np.array_equal, index, planes.pairs)):
             planes = planes.residues  # exponents of other rows than those that were multiplied
         rows, columns = (np.ascontiguousarray(x.exponents) for x in (left, right))
-        job = library.rounding_job(base, _octets(base), format, (rows, columns, shift), results, roundings, certified)
+        job = library.rounding_job(base, octets_of(base), format, (rows, columns, shift), results, roundings, certified)
         if isinstance(planes, PendingProduct):
             self._native.run("multiply_round", ctypes.byref(planes.product), ctypes.byref(job))
         else:
@@ -278,9 +284,24 @@ class CpuBackend(HostMemory, HostSystems):
         """What makes residues of an integer matrix of the host, which is read once where its entries are short."""
         if matrix.largest.bit_length() > WIDE_BITS:
             return lambda base: self._residue_planes(IntegerMatrix(matrix.entries % base.product))(base)
+        if matrix.entries.dtype == np.dtype(object):
+            return self._residue_planes_of_limbs(matrix)
         source = self.view(read(matrix.entries, "matrix"), part="real", transpose=False)
         (scanned,) = self.scan([(source,)])
         return lambda base: self.residues(scanned.operands[0], base, self.engines[0])[0]
+
+    def _residue_planes_of_limbs(self, matrix: IntegerMatrix) -> Callable[[ResidueBase], OperandPlanes]:
+        """The same for Python integers of a few limbs, which all of their residues are made from."""
+        bits = matrix.largest.bit_length()
+        count = tables.limbs_for(bits)
+        limbs = np.moveaxis(mp.words_of(matrix.entries, count), -1, 0)[:, None]
+        none = np.zeros((1, len(matrix)), np.int64)
+        operand = library.stack(limbs, None, none, bits, library.EXPECT_FINITE)
+
+        def planes(base: ResidueBase) -> OperandPlanes:
+            return self._made_residues(operand, library.residue_table(base, count, 1, None), base)[0]
+
+        return planes
 
     def total(self, counts: Sequence["int | _Count"]) -> int:
         return sum(int(count) for count in counts)
@@ -312,13 +333,9 @@ class CpuBackend(HostMemory, HostSystems):
 
     def _result_planes(self, residues: Array, base: ResidueBase) -> ResultPlanes:
         moduli, pairs, rows, columns = residues.shape
-        planes = aligned((pairs, moduli, rows, padded_columns(columns)), np.int8 if _octets(base) == 1 else np.int16)
+        planes = aligned((pairs, moduli, rows, padded_columns(columns)), np.int8 if octets_of(base) == 1 else np.int16)
         planes[..., :columns] = residues.swapaxes(0, 1)
         return ResultPlanes(planes, columns)
-
-
-def _octets(base: ResidueBase) -> int:
-    return 1 if max(base.moduli) <= OCTET_LIMIT else 2
 
 
 def _pointer(array: Array) -> ctypes.c_void_p:
@@ -334,7 +351,7 @@ def _stack(operand: Operand) -> ctypes.Structure:
 
 
 def _residue_table(operand: Operand, base: ResidueBase) -> ctypes.Structure:
-    octets = _octets(base)
+    octets = octets_of(base)
     limbs = tables.limbs_for(operand.bits)
     if octets == 2 and not isinstance(operand.format, BigIntegerFormat):
         return library.residue_table(base, 0, octets, operand.bits)
@@ -365,7 +382,7 @@ class _Intervals:
         return self._planes[base]
 
     def _convert(self, native: Instructions, base: ResidueBase) -> list[OperandPlanes]:
-        octets, counts = _octets(base), self.counts
+        octets, counts = octets_of(base), self.counts
         stacks, rows, depth = counts.first.shape
         shape = (stacks, len(base.moduli) * octets, rows, padded_depth(depth))
         planes = [aligned(shape) for _ in range(7)]

@@ -6,53 +6,82 @@ from collections.abc import Sequence
 import numpy as np
 
 from exactla.backend import Elimination, Engine
-from exactla.core.limbs import Limbs, from_limbs, limbs_needed, to_limbs
+from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
+from exactla_backends.cpu.component_products import ENGINE, NativeComponentProducts
 from exactla_backends.cpu.components import NativeExpansions
 from exactla_backends.cpu.elimination import NativeElimination, elimination_bytes
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
-from exactla_backends.cpu.residues import OperandPlanes, PendingProduct, aligned, padded_columns, padded_depth
+from exactla_backends.cpu.residues import (
+    OperandPlanes,
+    PendingProduct,
+    ResultPlanes,
+    aligned,
+    octets_of,
+    padded_columns,
+    padded_depth,
+)
 from exactla_backends.cpu.wide import base_table
+from exactla_backends.kernels.tables import LIMB_BITS, limbs_for
 from exactla_backends.numpy.multiprecision import HostMultiprecision
 
-DIGITS_LIMIT = 65280
-ENGINE = "int8"
+WORDS = LIMB // LIMB_BITS
+"""Limbs of the kernels for float64 in a limb of a long integer, on machines that keep the low octets first."""
 
 
 class NativeMultiprecision(HostMultiprecision):
-    """Residues of two octets on the int8 matrix kernels; NumPy's float64 engine where that is asked for."""
+    """Residues of one or two octets on the int8 matrix kernels; NumPy's float64 engine where that is asked for."""
 
     name = "cpu"
-    engines: tuple[Engine, ...] = (Engine(ENGINE, 31, (DIGITS_LIMIT,)), HostMultiprecision.engines[0])
+    engines: tuple[Engine, ...] = (ENGINE, HostMultiprecision.engines[0])
+    elimination_limit = ENGINE.modulus_limits[-1]
 
     def __init__(self, native: Instructions) -> None:
         self._native = native
         self.expansions = NativeExpansions(native)
+        self.component_products = NativeComponentProducts(native)
 
     def few_unknowns(self, limbs: int) -> int:
         return 4096
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
-        if engine.name != ENGINE:
+        if engine.name != ENGINE.name:
             return super().engine_is_exact(engine, modulus_limit)
         return self._native.call("check") == 1
 
     def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
-        if engine.name != ENGINE:
+        if engine.name != ENGINE.name:
             return super().product_bytes(rows, columns, depth, base, engine)
-        planes = 2 * len(base.moduli)
+        planes = octets_of(base) * len(base.moduli)
         operands = (rows + 2 * padded_columns(columns)) * padded_depth(depth)
         return planes * (operands + rows * padded_columns(columns))
 
     def product(self, left: Limbs, right: Limbs, count: int, base: ResidueBase, engine: Engine) -> Limbs:
-        if engine.name != ENGINE or 0 in (len(left), len(right), left.shape[1]):
+        if engine.name != ENGINE.name or 0 in (len(left), len(right), left.shape[1]):
             return super().product(left, right, count, base, engine)
-        sides = self._octet_planes(left, base), self._octet_planes(right, base)
+        octets = octets_of(base)
+        make = self._planes_of_octets if octets == 1 else self._planes_of_digits
         pair = np.zeros(1, np.int64)
-        product = PendingProduct(self._native, ((1, sides[0], sides[1]),), (pair, pair), base, 2)
-        residues = product.residues.planes[0]
-        found = np.empty((len(left), len(right), count), np.uint64)
+        product = PendingProduct(self._native, ((1, make(left, base), make(right, base)),), (pair, pair), base, octets)
+        residues = product.residues
+        return (self._from_octets if octets == 1 else self._from_digits)(residues, count, base)
+
+    def _from_octets(self, residues: ResultPlanes, count: int, base: ResidueBase) -> Limbs:
+        _, rows, columns = residues.shape
+        found = np.empty((rows, columns, count), np.uint64)
+        self._native.run(
+            "integers",
+            ctypes.byref(library.result_stack(residues.planes, columns)),
+            I64(1),
+            ctypes.byref(library.crt_table(base, 1, WORDS * count)),
+            library.Pointer(library.pointer(found)),
+        )
+        return found
+
+    def _from_digits(self, planes: ResultPlanes, count: int, base: ResidueBase) -> Limbs:
+        residues = planes.planes[0]
+        found = np.empty((*planes.shape[1:], count), np.uint64)
         sums = library.WideSums(sums=library.pointer(residues), sums_plane=residues[0].size, sums_row=residues.shape[2])
         self._native.run(
             "wide_integers",
@@ -62,7 +91,22 @@ class NativeMultiprecision(HostMultiprecision):
         )
         return found
 
-    def _octet_planes(self, limbs: Limbs, base: ResidueBase) -> OperandPlanes:
+    def _planes_of_octets(self, limbs: Limbs, base: ResidueBase) -> OperandPlanes:
+        rows, depth, held = limbs.shape
+        words = np.moveaxis(limbs.view(np.uint32), -1, 0)[:, None]
+        # entries that the base can be for have no more bits than it has
+        count = min(WORDS * held, limbs_for(base.capacity))
+        planes = aligned((1, len(base.moduli), rows, padded_depth(depth)))
+        self._native.run(
+            "residues",
+            ctypes.byref(library.stack(words, None, np.zeros(rows, np.int64), base.capacity, 0)),
+            ctypes.byref(library.residue_table(base, count, 1, None)),
+            I64(1),
+            ctypes.byref(library.plane_stack(planes)),
+        )
+        return OperandPlanes(self._native, planes, rows)
+
+    def _planes_of_digits(self, limbs: Limbs, base: ResidueBase) -> OperandPlanes:
         rows, depth, count = limbs.shape
         planes = aligned((1, 2 * len(base.moduli), rows, padded_depth(depth)))
         planes[..., depth:] = 0
@@ -131,12 +175,12 @@ class NativeMultiprecision(HostMultiprecision):
             count *= 2
 
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
-        if engine.name != ENGINE:
+        if engine.name != ENGINE.name:
             return super().elimination_bytes(rows, columns, base, engine)
         return elimination_bytes(rows, columns, base)
 
     def elimination(self, matrix: Limbs, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
-        if engine.name != ENGINE:
+        if engine.name != ENGINE.name:
             return super().elimination(matrix, precision, base, engine)
         return NativeElimination(self._native, matrix, precision, base)
 

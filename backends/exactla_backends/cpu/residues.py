@@ -14,6 +14,7 @@ import numpy as np
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import Array, Instructions
+from exactla_backends.kernels import tables
 
 
 def padded_depth(depth: int) -> int:
@@ -40,6 +41,11 @@ def aligned(shape: Sequence[int], dtype: type = np.int8) -> Array:
     whole = np.empty(size + alignment, np.uint8)
     start = -library.pointer(whole) % alignment
     return whole[start : start + size].view(dtype).reshape(shape)
+
+
+def octets_of(base: ResidueBase) -> int:
+    """Octets that a residue takes: one, or two for moduli past 256."""
+    return 1 if max(base.moduli) <= tables.OCTET_LIMIT else 2
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ class BorrowedSystems:
         return self._host.least_lifting
 
     @property
+    def most_searched(self) -> int:
+        return self._host.most_searched
+
+    @property
     def prime_limits(self) -> tuple[int, ...]:
         return self._host.prime_limits
 

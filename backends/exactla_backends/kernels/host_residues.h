@@ -1,4 +1,5 @@
-/* Operands to residues: the entry points residues8 and residues16, and what intervals share with them. */
+/* Operands to residues: the entry points residues8, residues16 and component_residues, and what intervals share with
+ * them. */
 #ifndef XL_HOST_RESIDUES_H
 #define XL_HOST_RESIDUES_H
 
@@ -67,25 +68,63 @@ XL_FUNCTION void block_residues(uint32_t *limbs, const xl_residue_table *table, 
         block_residues16(limbs, table, planes, block, powers);
 }
 
-XL_FUNCTION int64_t residues(const xl_operand *operand, const xl_residue_table *table, const xl_planes *planes,
-                             int64_t begin, int64_t end, int32_t octets) {
-    const xl_format format = xl_format_read(operand->format);
+/* Requires: block after block of all components of an operand, the first one first.
+ * Ensures: limbs grow by those of this component; returns how many entries break their scan, or overlap the component
+ * before, whose last places are `before`. */
+XL_FUNCTION int64_t add_component(uint32_t *limbs, uint32_t *more, int32_t count, const xl_operand *component,
+                                  const xl_format *format, const xl_block *block, const uint64_t words[XL_LANES],
+                                  int64_t before[XL_LANES]) {
+    int64_t shift[XL_LANES] XL_ALIGNED;
+    xl_entries x;
+    int64_t broken;
+    xl_decode(&x, words, format);
+    broken = xl_count_overlaps(&x, before);
+    xl_spread_rows(shift, component->exponents, block);
+    XL_EACH_LANE(w)
+        shift[w] = x.exponent[w] - shift[w];
+    broken += xl_count_broken(&x, shift, component->bits, format->precision, 0);
+    xl_limbs_of(more, count, &x, shift);
+    xl_limbs_add(limbs, limbs, more, count);
+    return broken;
+}
+
+XL_FUNCTION int64_t sum_limbs(uint32_t *limbs, uint32_t *more, int32_t count, const xl_operand *components,
+                              int32_t terms, const xl_format *format, const xl_block *block, const uint64_t *words) {
+    int64_t before[XL_LANES] XL_ALIGNED;
+    int64_t broken = 0;
+    memset(limbs, 0, (size_t)count * XL_LANE_BYTES);
+    XL_EACH_LANE(w)
+        before[w] = XL_NONE;
+    for (int32_t c = 0; c < terms; ++c)
+        broken += add_component(limbs, more, count, &components[c], format, block,
+                                words + (c * XL_TILE_ROWS + block->slot) * XL_LANES, before);
+    return broken;
+}
+
+/* `operands` are one, or components of sums, of which there are `terms`. */
+XL_FUNCTION int64_t residues(const xl_operand *operands, int32_t terms, const xl_residue_table *table,
+                             const xl_planes *planes, int64_t begin, int64_t end, int32_t octets) {
+    const xl_format format = xl_format_read(operands->format);
+    const int64_t depth = operands->depth;
     const int32_t count = (int32_t)table->limbs;
-    uint64_t words[XL_TILE_ROWS * XL_LANES] XL_ALIGNED;
+    uint64_t words[XL_MOST_COMPONENTS * XL_TILE_ROWS * XL_LANES] XL_ALIGNED;
     uint32_t powers[XL_LANES] XL_ALIGNED;
-    uint32_t *limbs = allocate_lanes(count);
+    uint32_t *limbs = allocate_lanes(2 * count);
     int64_t broken = 0;
     if (limbs == NULL)
         return XL_OUT_OF_MEMORY;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(operand->depth))
-        for (int64_t first = 0; first < operand->depth; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, operand->depth);
-            if (!operand->limbs)
-                xl_load_tile(words, operand, &tile, format.octets);
+    for (int64_t row = begin; row < end; row += xl_tile_rows(depth))
+        for (int64_t first = 0; first < depth; first += XL_LANES) {
+            const xl_tile tile = xl_tile_at(row, end, first, depth);
+            if (!operands->limbs)
+                for (int32_t c = 0; c < terms; ++c)
+                    xl_load_tile(words + c * XL_TILE_ROWS * XL_LANES, &operands[c], &tile, format.octets);
             for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
                 const xl_block block = xl_block_of(&tile, i);
-                broken +=
-                    block_limbs(limbs, count, operand, &format, &block, words + i * XL_LANES, powers, table->blocks);
+                broken += terms == 1 ? block_limbs(limbs, count, operands, &format, &block, words + i * XL_LANES,
+                                                   powers, table->blocks)
+                                     : sum_limbs(limbs, limbs + count * XL_LANES, count, operands, terms, &format,
+                                                 &block, words);
                 block_residues(limbs, table, planes, &block, powers, octets);
             }
         }
@@ -95,12 +134,18 @@ XL_FUNCTION int64_t residues(const xl_operand *operand, const xl_residue_table *
 
 int64_t XL_ENTRY(residues8)(const xl_operand *operand, const xl_residue_table *table, const xl_planes *planes,
                             int64_t begin, int64_t end) {
-    return residues(operand, table, planes, begin, end, 1);
+    return residues(operand, 1, table, planes, begin, end, 1);
 }
 
 int64_t XL_ENTRY(residues16)(const xl_operand *operand, const xl_residue_table *table, const xl_planes *planes,
                              int64_t begin, int64_t end) {
-    return residues(operand, table, planes, begin, end, 2);
+    return residues(operand, 1, table, planes, begin, end, 2);
+}
+
+int64_t XL_ENTRY(component_residues)(const xl_operand *components, int32_t count, int32_t octets,
+                                     const xl_residue_table *table, const xl_planes *planes, int64_t begin,
+                                     int64_t end) {
+    return residues(components, count, table, planes, begin, end, octets);
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* Residues of results to integers, encodings and sums: the entry points integers, round, mark and combine. */
+/* Residues of results to integers, encodings and sums: the entry points integers, round,
+ * round_components, mark and combine. */
 #ifndef XL_HOST_RESULTS_H
 #define XL_HOST_RESULTS_H
 
@@ -97,6 +98,74 @@ int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, co
         }
     free(lanes);
     return 0;
+}
+
+/* Requires: lanes of 2 count + XL_ROUND_PAD limbs to work in, the padding and then the integers at limbs.
+ * Ensures: words[i] is the nearest encoding of what words before it leave of integers times 2**exponent; returns how
+ * many lanes have an encoding beyond the largest. */
+XL_FUNCTION int64_t block_components(uint64_t *words, int64_t components, uint32_t *limbs, uint32_t *left, int32_t count,
+                                     const int64_t exponent[XL_LANES], const xl_format *format) {
+    int64_t shift[XL_LANES] XL_ALIGNED;
+    int64_t beyond = 0;
+    xl_rounded rounded;
+    xl_entries x;
+    for (int64_t i = 0; i < components; ++i) {
+        uint64_t *found = words + i * XL_LANES;
+        memcpy(left, limbs, (size_t)count * XL_LANE_BYTES);
+        xl_round_limbs(&rounded, limbs, count, exponent, format);
+        xl_encode(found, &rounded, XL_NEAREST, format);
+        XL_EACH_LANE(w)
+            beyond += (int64_t)(1 - xl_is_finite(found[w], format));
+        if (i + 1 == components)
+            break;
+        xl_decode(&x, found, format);
+        XL_EACH_LANE(w)
+            shift[w] = x.exponent[w] - exponent[w];
+        xl_limbs_of(limbs, count, &x, shift);
+        xl_limbs_subtract(limbs, left, limbs, count);
+    }
+    return beyond;
+}
+
+/* Ensures: the components of each entry of a block lie next to each other. */
+XL_FUNCTION void store_components(char *to, int64_t row_stride, const uint64_t *words, int64_t components,
+                                  const xl_block *block) {
+    for (int32_t r = 0; r < block->rows; ++r) {
+        uint64_t *row = (uint64_t *)(void *)(to + r * row_stride);
+        for (int32_t c = 0; c < block->count; ++c)
+            for (int64_t i = 0; i < components; ++i)
+                row[c * components + i] = words[i * XL_LANES + r * block->count + c];
+    }
+}
+
+int64_t XL_ENTRY(round_components)(const xl_results *results, const xl_crt_table *table, const xl_exponents *exponents,
+                                   const int64_t *format, const xl_encodings *encodings, int64_t components,
+                                   int64_t begin, int64_t end) {
+    const xl_format target = xl_format_read(format);
+    const int64_t size = table->limbs * XL_LANES;
+    uint32_t *lanes = allocate_lanes(XL_ROUND_PAD + 2 * table->limbs + table->groups);
+    uint32_t *limbs = lanes + XL_ROUND_PAD * XL_LANES, *left = limbs + size, *packed = left + size;
+    int64_t exponent[XL_LANES] XL_ALIGNED;
+    uint64_t words[XL_MOST_COMPONENTS * XL_LANES] XL_ALIGNED;
+    int64_t beyond = 0;
+    if (lanes == NULL)
+        return XL_OUT_OF_MEMORY;
+    memset(lanes, 0, XL_ROUND_PAD * XL_LANE_BYTES);
+    for (int64_t row = begin; row < end; row += xl_tile_rows(results->columns))
+        for (int64_t first = 0; first < results->columns; first += XL_LANES) {
+            const xl_tile tile = xl_tile_at(row, end, first, results->columns);
+            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
+                const xl_block block = xl_block_of(&tile, i);
+                char *to = (char *)encodings->data + block.row * encodings->row_stride +
+                           first * components * (int64_t)sizeof *words;
+                results_limbs(limbs, packed, results, table, &block);
+                lane_exponents(exponent, exponents, &block);
+                beyond += block_components(words, components, limbs, left, (int32_t)table->limbs, exponent, &target);
+                store_components(to, encodings->row_stride, words, components, &block);
+            }
+        }
+    free(lanes);
+    return beyond;
 }
 
 /* Ensures: encodings[e] of a block of integers, in each direction. */

@@ -186,11 +186,14 @@ class CrtTable:
 
 
 @lru_cache(maxsize=256)
-def crt(base: ResidueBase, octets: int) -> CrtTable:
-    """The table for residues of `octets` bytes, 1 or 2, of integers up to M / 4 in magnitude."""
+def crt(base: ResidueBase, octets: int, limbs: int | None = None) -> CrtTable:
+    """The table for residues of `octets` bytes, 1 or 2, of integers up to M / 4 in magnitude.
+
+    They are made in `limbs` limbs, modulo 2**(32 limbs), by default as many as hold them.
+    """
     _check(base, OCTET_LIMIT if octets == 1 else DIGITS_LIMIT)
     product = base.product
-    limbs = (product.bit_length() - 2) // LIMB_BITS + 1
+    limbs = limbs or (product.bit_length() - 2) // LIMB_BITS + 1
     quotient_octets = 1 if len(base.moduli) < 256 else 2
     shares, cofactors = [], []
     for m, cofactor in zip(base.moduli, base.cofactors, strict=True):

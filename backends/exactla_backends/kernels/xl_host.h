@@ -94,6 +94,17 @@ int64_t XL_ENTRY(residues8)(const xl_operand *operand, const xl_residue_table *t
 int64_t XL_ENTRY(residues16)(const xl_operand *operand, const xl_residue_table *table, const xl_planes *planes,
                              int64_t begin, int64_t end);
 
+#define XL_MOST_COMPONENTS 4 /* of a number */
+
+/* The same of sums of 2 to XL_MOST_COMPONENTS components: operands of one float format and layout, which share their
+ * exponents and bits, as the sums do, and come in their order.
+ * Requires: table->blocks is 0.
+ * Ensures: planes congruent to the sums in units of 2**exponent; returns how many components break their scan, or are as
+ * large as one unit in the last place of the component before, or not 0 after a 0. */
+int64_t XL_ENTRY(component_residues)(const xl_operand *components, int32_t count, int32_t octets,
+                                     const xl_residue_table *table, const xl_planes *planes, int64_t begin,
+                                     int64_t end);
+
 /* Residues of the pieces of intervals, in the order of xl_interval.h; `octets` is 1, or 2 for digits.
  * Requires: 32 * table->limbs >= bits of either operand + 4; table->blocks 0; the operands share their exponents.
  * Ensures: planes[piece]; *invalid grows by the number of entries with r < 0; returns how many break their scan. */
@@ -124,6 +135,13 @@ int64_t XL_ENTRY(integers)(const xl_results *results, const xl_crt_table *table,
 int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, const xl_exponents *exponents,
                         const int64_t *format, const xl_encodings *encodings, int64_t count, int64_t begin,
                         int64_t end);
+
+/* Requires: the format has 8 octets; up to XL_MOST_COMPONENTS components.
+ * Ensures: each integer times its power of two as so many encodings next to each other, each the nearest value, ties to
+ * even, to what those before it leave; returns how many of them are infinite, or XL_OUT_OF_MEMORY. */
+int64_t XL_ENTRY(round_components)(const xl_results *results, const xl_crt_table *table, const xl_exponents *exponents,
+                                   const int64_t *format, const xl_encodings *encodings, int64_t components,
+                                   int64_t begin, int64_t end);
 
 /* Requires: |s| + 2**slack < 2**(32 table->limbs - 1).
  * Ensures: encodings as `round` makes them of s - 2**slack, and unsure[r * unsure_stride + c] = 1 where those of

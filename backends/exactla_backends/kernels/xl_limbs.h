@@ -44,6 +44,19 @@ XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_
     return count;
 }
 
+/* Requires: components, in their order, of sums: before[w] is XL_NONE for the first, and then as the last call left it.
+ * Ensures: returns how many are as large as one unit in the last place of the component before, or not 0 after a 0. */
+XL_STAGE int64_t xl_count_overlaps(const xl_entries *XL_RESTRICT x, int64_t *XL_RESTRICT before) {
+    int64_t count = 0;
+    XL_EACH_LANE(w) {
+        const int64_t above = before[w] - x->exponent[w];
+        const uint64_t significand = x->significand[w];
+        count += (int64_t)((above > 63 ? 0 : above > 0 ? significand >> (above & 63) : significand) != 0);
+        before[w] = significand ? x->exponent[w] : -XL_NONE;
+    }
+    return count;
+}
+
 /* Requires: 0 < from <= count.
  * Ensures: limbs from..count - 1 continue the sign of limb from - 1. */
 XL_STAGE void xl_limbs_extend(uint32_t *limbs, int32_t from, int32_t count) {

@@ -50,6 +50,7 @@ class Loopback:
         self.settled_bits = inner.settling.settled_bits if inner.settling else 0
         self.halving = inner.halving
         self.least_lifting = inner.least_lifting
+        self.most_searched = inner.most_searched
         self.prime_limits = inner.prime_limits
         self.multiprecision = inner.multiprecision
         self.calls: Counter[str] = Counter()

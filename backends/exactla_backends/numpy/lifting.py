@@ -31,6 +31,9 @@ Array = NDArray[Any]
 PIECE = 16
 """Bits of the pieces that digits are cut into."""
 
+WORTH_THREADS = 1 << 20
+"""Multiplications of a digit that are shared among threads."""
+
 
 def lifting_primes(size: int) -> int:
     """Primes of a lifting: more of them make fewer steps, each of which costs some calls, and longer inverses."""
@@ -54,6 +57,7 @@ class HostSystems:
     halving: Halving = EUCLID
     multiprecision: Multiprecision = HostMultiprecision()
     least_lifting = 40
+    most_searched = 0
     prime_limits: tuple[int, ...] = (1 << 22,)
 
     def prime_count(self, size: int, limit: int) -> int:
@@ -122,7 +126,12 @@ class HostLifting:
             prime = self.base.moduli[index]
             found[index] = modular.product(self._inverses[index], modular.residues(residual, prime), prime)
 
-        for_each(one, range(len(self._inverses)))
+        indices = range(len(self._inverses))
+        if found.size * len(residual) < WORTH_THREADS:
+            for index in indices:
+                one(index)
+        else:
+            for_each(one, indices)
         return found
 
     def _next(self, residual: Array, digits: Array) -> Array:
@@ -152,12 +161,17 @@ class HostLifting:
 
     def _products(self, digits: Ints, words: int) -> list[Any]:
         """A x modulo 2**(16 words), or integers with these residues, as mpz."""
-        size, columns, _ = digits.shape
+        size, columns, count = digits.shape
+        limbs = len(self._matrix)
+        sums = self._matrix.reshape(-1, size) @ digits.reshape(size, -1).astype(np.float64)
+        by_piece = sums.astype(np.int64).reshape(limbs, size * columns, count).transpose(2, 0, 1)
+        # places of 8 bits: a limb takes 3 of them, a piece 2
+        places = np.zeros((2 * (words + 1) + 3 * limbs + 2 * count, size * columns), np.int64)
+        for piece, some in enumerate(by_piece):
+            places[2 * piece : 2 * piece + 3 * limbs : 3] += some
+        low = places[: 2 * (words + 1)].reshape(words + 1, 2, -1)
         # places that are a multiple of two octets, and those between
-        places = np.zeros((2, words + 1, size * columns), np.int64)
-        for shift, sums in self._terms(digits, words):
-            places[shift % PIECE // 8, shift // PIECE] += sums.ravel()
-        even, odd = _carried(_carried(places))
+        even, odd = _carried(_carried(low.swapaxes(0, 1)))
         return integers_of(even + (odd << 8))
 
     def _terms(self, digits: Ints, words: int) -> Iterator[tuple[int, Ints]]:

@@ -36,7 +36,7 @@ def from_decoded(decoded: Decoded, shift: Ints, count: int) -> Ints:
 
 def from_integers(values: NDArray[np.object_]) -> tuple[Ints, int]:
     """Two's complement limbs [L, ...] of Python integers, and a bound on the bits of their magnitudes."""
-    flat = [int(v) for v in values.ravel()]
+    flat = list(map(int, values.ravel().tolist()))
     bits = max(map(int.bit_length, flat), default=0)
     count = count_for(bits)
     text = b"".join([v.to_bytes(count * BITS // 8, "little", signed=True) for v in flat])
@@ -134,7 +134,7 @@ def words_of(integers: NDArray[Any], count: int) -> NDArray[np.uint32]:
         low = np.ascontiguousarray(integers)[..., None].view(np.uint32)
         found[..., : min(count, 2)] = low[..., :count]
         return found
-    octets = b"".join(int(i).to_bytes(4 * count, "little", signed=True) for i in integers.flat)
+    octets = b"".join([i.to_bytes(4 * count, "little", signed=True) for i in integers.ravel().tolist()])
     return np.frombuffer(octets, "<u4").reshape(*integers.shape, count).copy()
 
 

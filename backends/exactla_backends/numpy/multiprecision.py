@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactla.backend import Elimination, Engine
+from exactla.backend import ComponentProducts, Elimination, Engine
 from exactla.core import expansions
 from exactla.core.expansions import Expansions
 from exactla.core.limb_entries import bit_lengths, longest, magnitudes
@@ -37,6 +37,8 @@ class HostMultiprecision:
     name = "numpy"
     engines: tuple[Engine, ...] = engines.ENGINES
     expansions: Expansions = expansions
+    component_products: ComponentProducts | None = None
+    elimination_limit = 0
 
     def few_unknowns(self, limbs: int) -> int:
         return 128

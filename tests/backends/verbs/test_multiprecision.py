@@ -157,8 +157,8 @@ def test_product(backend, rng, rows, depth, columns, left_bits, right_bits):
     a, b = edges(rng, (rows, depth), left_bits), edges(rng, (columns, depth), right_bits)
     bits = left_bits + right_bits + depth.bit_length() + 2
     expected = a.dot(b.T) if depth else np.zeros((rows, columns), object)
-    for engine in verbs.engines:
-        base = residue_base(engine.modulus_limits[-1], bits)
+    for engine, limit in ((e, limit) for e in verbs.engines for limit in e.modulus_limits):
+        base = residue_base(limit, bits)
         if base is None:
             continue
         sides = verbs.upload(limbs(a, left_bits)), verbs.upload(limbs(b, right_bits))

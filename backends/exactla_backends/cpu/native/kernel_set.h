@@ -9,12 +9,16 @@ typedef struct {
     int64_t (*first_nonfinite)(const xl_operand *, int64_t, int64_t);
     int64_t (*residues8)(const xl_operand *, const xl_residue_table *, const xl_planes *, int64_t, int64_t);
     int64_t (*residues16)(const xl_operand *, const xl_residue_table *, const xl_planes *, int64_t, int64_t);
+    int64_t (*component_residues)(const xl_operand *, int32_t, int32_t, const xl_residue_table *, const xl_planes *,
+                                  int64_t, int64_t);
     int64_t (*interval_residues)(const xl_operand *, const xl_operand *, int32_t, int32_t, const xl_residue_table *,
                                  const xl_planes *, int64_t, int64_t, int64_t *);
     void (*classify)(const xl_operand *, const xl_planes *, int64_t, int64_t);
     int64_t (*integers)(const xl_results *, const xl_crt_table *, uint32_t *, int64_t, int64_t, int64_t, int64_t);
     int64_t (*round)(const xl_results *, const xl_crt_table *, const xl_exponents *, const int64_t *,
                      const xl_encodings *, int64_t, int64_t, int64_t);
+    int64_t (*round_components)(const xl_results *, const xl_crt_table *, const xl_exponents *, const int64_t *,
+                                const xl_encodings *, int64_t, int64_t, int64_t);
     int64_t (*round_certified)(const xl_results *, const xl_crt_table *, const xl_exponents *, const int64_t *,
                                const xl_encodings *, int64_t, int64_t, uint8_t *, int64_t, int64_t, int64_t);
     int64_t (*mark)(const xl_results[3], const xl_crt_table *, const int64_t *, const xl_encodings *, int64_t,

@@ -94,6 +94,7 @@ RoundingJob = _structure(
     count=I64,
     slack=I64,
     unsure=Pointer,
+    components=I64,
 )
 Limits = _structure(
     "Limits",
@@ -342,9 +343,9 @@ def residue_table(base: ResidueBase, limbs: int, octets: int, blocks_of_bits: in
 
 
 @cache
-def crt_table(base: ResidueBase, octets: int) -> ctypes.Structure:
-    """Constants that turn residues into integers."""
-    table = tables.crt(base, octets)
+def crt_table(base: ResidueBase, octets: int, limbs: int | None = None) -> ctypes.Structure:
+    """Constants that turn residues into integers, of so many limbs; see `tables.crt`."""
+    table = tables.crt(base, octets, limbs)
     return keep(
         CrtTable(
             table.moduli,
@@ -407,8 +408,12 @@ def rounding_job(
     results: Sequence[Array],
     roundings: Sequence[Rounding],
     certified: tuple[int, Array | None] = (0, None),
+    components: int = 0,
 ) -> ctypes.Structure:
-    """How residues become the given encodings [T, R, C], one array for each rounding; see xl_rounding_job."""
+    """How residues become the given encodings [T, R, C], one array for each rounding; see xl_rounding_job.
+
+    With components there is one array, [T, R, C, components].
+    """
     slack, unsure = certified
     table, crt = tables.format_table(format), crt_table(base, octets)
     encodings = (Encodings * len(results))(
@@ -429,5 +434,6 @@ def rounding_job(
         len(results),
         slack,
         optional_pointer(unsure),
+        components,
     )
     return keep(job, table, crt, left, right, encodings, unsure, *results)

@@ -60,6 +60,7 @@ typedef struct {
     int64_t pair_stride, count;
     int64_t slack;   /* with unsure: as xl_host.h's round_certified */
     uint8_t *unsure; /* null, or [pairs][rows][columns] */
+    int64_t components; /* 0, or how many the one of `encodings` has for each result: [rows][columns][components] */
 } xl_rounding_job;
 
 /* The instruction sets of this build, the preferred one first; null past the last. `runs_here` is 0 or 1. */
@@ -99,6 +100,11 @@ int64_t xl_native_scan(const xl_instructions *set, const xl_stack *operands, int
 int64_t xl_native_residues(const xl_instructions *set, const xl_stack *x, const xl_residue_table *table,
                            int64_t octets, const xl_plane_stack *planes, int64_t threads);
 
+/* The same for sums of `count` components, as xl_host.h's component_residues: components[count], one after the other. */
+int64_t xl_native_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
+                                     const xl_residue_table *table, int64_t octets, const xl_plane_stack *planes,
+                                     int64_t threads);
+
 /* The same for the pieces of intervals: planes[XL_PIECES]. */
 int64_t xl_native_interval_residues(const xl_instructions *set, const xl_stack *first, const xl_stack *second,
                                     int64_t endpoints, const xl_residue_table *table, int64_t octets,
@@ -115,7 +121,7 @@ void xl_native_pack(const xl_instructions *set, const int8_t *planes, int64_t co
 int64_t xl_native_multiply(const xl_instructions *set, const xl_product *product, const xl_result_stack *results,
                            int64_t threads);
 
-/* Ensures: encodings of the product, whose residues never leave a tile. */
+/* Ensures: encodings of the product, whose residues never leave a tile; returns how many components are infinite. */
 int64_t xl_native_multiply_round(const xl_instructions *set, const xl_product *product, const xl_rounding_job *job,
                                  int64_t threads);
 

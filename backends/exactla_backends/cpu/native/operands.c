@@ -55,9 +55,9 @@ int64_t xl_native_scan(const xl_instructions *set, const xl_stack *operands, int
 
 typedef struct {
     const xl_instructions *set;
-    const xl_stack *first, *second; /* the second for intervals */
+    const xl_stack *first, *second; /* the second for intervals; the first of `components` */
     const xl_residue_table *table;
-    int64_t octets, endpoints;
+    int64_t octets, endpoints, components;
     const xl_plane_stack *planes;
     int64_t *invalid; /* one for each piece */
     xl_row_pieces pieces;
@@ -81,6 +81,28 @@ int64_t xl_native_residues(const xl_instructions *set, const xl_stack *x, const 
     return xl_for_each(team, job.pieces.count, residues_of_rows, &job);
 }
 
+static int64_t residues_of_components(const void *job, int64_t piece) {
+    const residues_job *residues = job;
+    const xl_rows rows = xl_rows_of(&residues->pieces, piece);
+    const xl_planes to = xl_planes_of(residues->planes, rows.stack);
+    xl_operand components[XL_MOST_COMPONENTS];
+    for (int64_t c = 0; c < residues->components; ++c)
+        components[c] = xl_matrix_of(&residues->first[c], rows.stack);
+    return residues->set->elements->component_residues(components, (int32_t)residues->components,
+                                                       (int32_t)residues->octets, residues->table, &to, rows.begin,
+                                                       rows.end);
+}
+
+int64_t xl_native_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
+                                     const xl_residue_table *table, int64_t octets, const xl_plane_stack *planes,
+                                     int64_t threads) {
+    const int64_t stacks = components->stacks, rows = components->first.rows;
+    const residues_job job = {.set = set, .first = components, .table = table, .octets = octets, .components = count,
+                              .planes = planes, .pieces = xl_cut_rows(stacks, rows, planes->first.depth)};
+    const int team = xl_team(threads, stacks * rows * components->first.depth * 8, job.pieces.count);
+    return xl_for_each(team, job.pieces.count, residues_of_components, &job);
+}
+
 static int64_t residues_of_intervals(const void *job, int64_t piece) {
     const residues_job *residues = job;
     const xl_rows rows = xl_rows_of(&residues->pieces, piece);
@@ -96,8 +118,9 @@ static int64_t residues_of_intervals(const void *job, int64_t piece) {
 int64_t xl_native_interval_residues(const xl_instructions *set, const xl_stack *first, const xl_stack *second,
                                     int64_t endpoints, const xl_residue_table *table, int64_t octets,
                                     const xl_plane_stack *planes, int64_t *invalid, int64_t threads) {
-    residues_job job = {set, first, second, table, octets, endpoints, planes, NULL,
-                        xl_cut_rows(first->stacks, first->first.rows, planes->first.depth)};
+    residues_job job = {.set = set, .first = first, .second = second, .table = table, .octets = octets,
+                        .endpoints = endpoints, .planes = planes,
+                        .pieces = xl_cut_rows(first->stacks, first->first.rows, planes->first.depth)};
     const int team = xl_team(threads, first->stacks * first->first.rows * first->first.depth * 8, job.pieces.count);
     int64_t broken;
     job.invalid = calloc((size_t)maximum(job.pieces.count, 1), sizeof *job.invalid);

@@ -121,14 +121,14 @@ static int64_t multiplications(const xl_product *product) {
     return product->pairs * product->rows * product->columns * maximum(depth / 16, 8);
 }
 
-/* As xl_for_each, with memory for each thread. */
+/* As xl_for_each, with memory for each thread: returns the sum of counts, too. */
 static int64_t for_each_tile(const product_job *job, int64_t threads) {
     const tiles *t = &job->tiles;
     const int team = xl_team(threads, multiplications(job->product), t->count);
     const int64_t residues = job->rounding ? tile_plane(t) * job->product->octets * job->product->moduli : 0;
-    int64_t failed = 0;
+    int64_t failed = 0, beyond = 0;
     (void)team;
-#pragma omp parallel num_threads(team) if (team > 1)
+#pragma omp parallel num_threads(team) if (team > 1) reduction(+ : beyond)
     {
         workspace w;
         const int ready = workspace_new(&w, job->set, job->product, t, residues);
@@ -140,12 +140,14 @@ static int64_t for_each_tile(const product_job *job, int64_t threads) {
             if (done < 0) {
 #pragma omp atomic write
                 failed = XL_OUT_OF_MEMORY;
+            } else {
+                beyond += done;
             }
         }
         if (ready)
             free(w.whole);
     }
-    return failed;
+    return failed < 0 ? failed : beyond;
 }
 
 int64_t xl_native_multiply(const xl_instructions *set, const xl_product *product, const xl_result_stack *results,

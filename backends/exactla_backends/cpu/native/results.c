@@ -16,12 +16,16 @@ int64_t xl_round_place(const xl_instructions *set, const xl_rounding_job *job, c
                        const xl_rounding_place *at) {
     const xl_exponents exponents = {job->left_exponents + at->left * at->rows + at->row,
                                     job->right_exponents + at->right * at->columns + at->column, job->shift};
+    const int64_t octets = job->format[1] * maximum(job->components, 1);
     xl_encodings to[MOST_ENCODINGS];
     for (int64_t e = 0; e < job->count; ++e) {
         to[e] = job->encodings[e];
         to[e].data = (char *)to[e].data + at->pair * job->pair_stride + at->row * to[e].row_stride +
-                     at->column * job->format[1];
+                     at->column * octets;
     }
+    if (job->components)
+        return set->elements->round_components(residues, job->crt, &exponents, job->format, to, job->components, 0,
+                                               residues->rows);
     if (job->unsure)
         return set->elements->round_certified(residues, job->crt, &exponents, job->format, to, job->count, job->slack,
                                               job->unsure + (at->pair * at->rows + at->row) * at->columns + at->column,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactla.backend import Elimination, Engine
+from exactla.backend import ComponentProducts, Elimination, Engine
 from exactla.core.limbs import LIMB, OCTETS, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
 from exactla.core.stepwise import Stepwise
@@ -37,6 +37,8 @@ class CudaMultiprecision:
 
     name = "cuda"
     engines: tuple[Engine, ...] = (ENGINE,)
+    component_products: ComponentProducts | None = None
+    elimination_limit = DIGITS_LIMIT
 
     def __init__(self, device: CudaDevice, matrix: CudaMatrix, is_exact: Callable[[Engine, int], bool]) -> None:
         self._device, self._matrix, self._is_exact = device, matrix, is_exact

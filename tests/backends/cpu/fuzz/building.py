@@ -112,7 +112,7 @@ def _run_cmake(build: Build, compiler: str, work: str) -> None:
         definitions["CMAKE_MODULE_LINKER_FLAGS"] = f"-Wl,--whole-archive {archive} -Wl,--no-whole-archive -lstdc++"
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     options = [f"-D{name}={value}" for name, value in definitions.items()]
-    for arguments in ([*generator, "-S", str(ROOT), "-B", work, *options], ["--build", work]):
+    for arguments in ([*generator, "-S", str(ROOT), "-B", work, *options], ["--build", work, "--target", "_native"]):
         subprocess.run(["cmake", *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
