@@ -191,7 +191,8 @@ class CudaMultiprecision:
         factors, totals = (limbs.long_integers(self._device, x) for x in (lower, sums))
         size, columns = totals.rows, totals.columns
         by = to_limbs(divisors, limbs_needed(divisors))
-        wanted = totals.limbs - (min(abs(d).bit_length() for d in divisors) - 1) // LIMB + 1
+        # divisors may be longer than sums
+        wanted = max(1, totals.limbs - (min(abs(d).bit_length() for d in divisors) - 1) // LIMB + 1)
         count = max(totals.limbs, factors.limbs + wanted, by.shape[-1]) + 1
         found = limbs.new(self._device, (size, columns, wanted))
         overflow = self._device.allocate(CELL)
