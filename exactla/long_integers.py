@@ -105,7 +105,7 @@ class StepwiseElimination(Protocol):
 class ComponentProducts(Protocol):
     """Products of numbers of 2 to 4 float64 components on the host, which never become limbs on their way.
 
-    Numbers are encodings, uint64 [R, K, components] of any strides, what `scan` and `residues` return is opaque.
+    Numbers are encodings, uint64 [R, K, components] of any strides, what methods return is opaque.
     """
 
     def takes(self, engine: Engine, bits: int) -> bool:
@@ -117,8 +117,11 @@ class ComponentProducts(Protocol):
         Its `bits` are those of the longest entry in the unit of its row, and `rows` takes a slice of the rows.
         """
 
-    def residues(self, numbers: Any, base: ResidueBase) -> "Any | None":
+    def left_residues(self, numbers: Any, base: ResidueBase) -> "Any | None":
         """Residues of scanned numbers; None where components overlap, see `core.expansions.first_overlap`."""
+
+    def right_residues(self, numbers: Any, base: ResidueBase) -> "Any | None":
+        """The same for the right side."""
 
     def product(
         self, sides: tuple[Any, Any], residues: tuple[Any, Any], base: ResidueBase, found: "np.ndarray[Any, Any]"

@@ -76,12 +76,12 @@ def _words(source: Source) -> Words:
 def _fill(found: Words, direct: ComponentProducts, numbers: tuple[Any, Any], base: ResidueBase, step: int) -> bool:
     """Make the results, unless components overlap or become infinite."""
     left, right = numbers
-    columns = direct.residues(right, base)
+    columns = direct.right_residues(right, base)
     if columns is None:
         return False
     for block in blocks_of_rows(len(found), step):
         part = left.rows(block)
-        rows = direct.residues(part, base)
+        rows = direct.left_residues(part, base)
         if rows is None or not direct.product((part, right), (rows, columns), base, found[block]):
             return False
     return True

@@ -101,7 +101,7 @@ def test_profile(tmp_path: Path) -> None:
 def test_a_missing_peer_is_printed_with_the_reason() -> None:
     answer = bench("products", "--sizes", "2", "--peers", "octave-tight", "--data", "normal", *TIMED, PATH="")
     assert answer.returncode == 0
-    assert "octave-tight   octave-interval" in answer.stdout
+    assert "octave-tight      octave-interval" in answer.stdout
     assert "MISSING: octave is not on PATH" in answer.stdout
 
 

@@ -300,6 +300,21 @@ def test_a_checker_that_fails_is_shown(monkeypatch, capsys, tmp_path):
     assert "the digest of the results differs" in outcome.output
 
 
+def test_a_machine_runs_what_it_can_without_the_emulator(tmp_path):
+    export(tmp_path / "cases.bin", "reported-square")
+    foreign = replace(NATIVE, emulator="qemu-vax", also_on=architectures.NATIVE)
+    outcome = architectures.exercise(foreign, tmp_path, tmp_path / "cases.bin")
+    assert outcome.passed
+    assert outcome.machine.startswith(f"{architectures.NATIVE}, ")
+
+
+def test_what_a_machine_cannot_run_is_emulated(monkeypatch):
+    monkeypatch.setattr(architectures, "NATIVE", "vax")
+    foreign = replace(NATIVE, emulator="qemu-i386", also_on="vax")
+    assert architectures._emulator(foreign, Path(__file__)) == "qemu-i386"  # no program
+    assert architectures._emulator(replace(foreign, also_on=""), Path(__file__)) == "qemu-i386"
+
+
 def test_what_does_not_compile_is_shown(tmp_path):
     broken = replace(NATIVE, flags=("-DXL_TARGET=",))
     outcome = architectures.exercise(broken, tmp_path, tmp_path / "none.bin")

@@ -5,7 +5,7 @@ entries of one scan, and its residues are theirs of the sum.
 """
 
 import ctypes
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,15 @@ from exactla.formats import FLOAT64
 from exactla.results import Rounding
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
-from exactla_backends.cpu.residues import OperandPlanes, PendingProduct, aligned, octets_of, padded_depth
+from exactla_backends.cpu.residues import (
+    OperandPlanes,
+    PackedPlanes,
+    PendingProduct,
+    aligned,
+    octets_of,
+    padded_columns,
+    padded_depth,
+)
 from exactla_backends.kernels.tables import limbs_for
 
 ENGINE = Engine("int8", 31, (256, 65280))
@@ -63,6 +71,7 @@ class NativeComponentProducts:
             return None
         lowest, highest = (x.reshape(rows, -1) for x in found)
         some = lowest < highest  # elsewhere all are 0
+        # a sum is below 2**highest as its first component is: the others come to less than a unit in its last place
         lowest = np.where(some, lowest, NONE).min(axis=1)
         highest = np.where(some, highest, -NONE).max(axis=1)
         bits = int((highest - lowest).max())
@@ -82,7 +91,7 @@ class NativeComponentProducts:
         )
         return None if nonfinite.value else (lowest, highest)
 
-    def residues(self, numbers: ScannedComponents, base: ResidueBase) -> OperandPlanes | None:
+    def left_residues(self, numbers: ScannedComponents, base: ResidueBase) -> OperandPlanes | None:
         rows, depth, count = numbers.words.shape
         octets = octets_of(base)
         planes = aligned((1, len(base.moduli) * octets, rows, padded_depth(depth)))
@@ -90,16 +99,32 @@ class NativeComponentProducts:
             "component_residues",
             _stacks(numbers),
             I64(count),
-            ctypes.byref(library.residue_table(base, limbs_for(numbers.bits), octets, None)),
+            ctypes.byref(_residue_table(numbers, base)),
             I64(octets),
             ctypes.byref(library.plane_stack(planes)),
         )
         return None if broken else OperandPlanes(self._native, planes, rows)
 
+    def right_residues(self, numbers: ScannedComponents, base: ResidueBase) -> PackedPlanes | None:
+        rows, depth, count = numbers.words.shape
+        octets = octets_of(base)
+        padded = padded_depth(depth)
+        packed = aligned((1, len(base.moduli) * octets, padded_columns(rows) * padded))
+        broken = self._native.run(
+            "packed_component_residues",
+            _stacks(numbers),
+            I64(count),
+            ctypes.byref(_residue_table(numbers, base)),
+            I64(octets),
+            I64(padded),
+            library.Pointer(library.pointer(packed)),
+        )
+        return None if broken else PackedPlanes(packed, rows)
+
     def product(
         self,
         sides: tuple[ScannedComponents, ScannedComponents],
-        residues: tuple[OperandPlanes, OperandPlanes],
+        residues: tuple[OperandPlanes, PackedPlanes],
         base: ResidueBase,
         found: NDArray[np.uint64],
     ) -> bool:
@@ -119,7 +144,11 @@ class NativeComponentProducts:
         return self._native.run("multiply_round", ctypes.byref(product.product), ctypes.byref(job)) == 0
 
 
-def _stacks(numbers: ScannedComponents) -> ctypes.Array[ctypes.Structure]:
+def _residue_table(numbers: ScannedComponents, base: ResidueBase) -> ctypes.Structure:
+    return library.residue_table(base, limbs_for(numbers.bits), octets_of(base), None)
+
+
+def _stacks(numbers: ScannedComponents) -> Any:
     """Each component [R, K] as a matrix of its own."""
     words, exponents, bits = numbers
     count = words.shape[-1]

@@ -72,7 +72,15 @@ class OperandPlanes:
         return packed
 
 
-Term = tuple[int, OperandPlanes, OperandPlanes]
+@dataclass(frozen=True)
+class PackedPlanes:
+    """The right side of products that are made of it only once: no more than the packed bytes of `OperandPlanes`."""
+
+    packed: Array
+    rows: int
+
+
+Term = tuple[int, OperandPlanes, OperandPlanes | PackedPlanes]
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,7 @@ class PendingProduct:
             constants,
         )
 
-    def _term(self, sign: int, left: OperandPlanes, right: OperandPlanes) -> ctypes.Structure:
+    def _term(self, sign: int, left: OperandPlanes, right: OperandPlanes | PackedPlanes) -> ctypes.Structure:
         a, b = left.planes, right.packed
         return library.Term(
             library.pointer(a),

@@ -69,8 +69,8 @@ XL_FUNCTION void block_residues(uint32_t *limbs, const xl_residue_table *table, 
 }
 
 /* Requires: block after block of all components of an operand, the first one first.
- * Ensures: limbs grow by those of this component; returns how many entries break their scan, or overlap the component
- * before, whose last places are `before`. */
+ * Ensures: limbs grow by those of this component; returns how many entries break their scan, and one more where some overlap
+ * the component before, whose last places are `before`. */
 XL_FUNCTION int64_t add_component(uint32_t *limbs, uint32_t *more, int32_t count, const xl_operand *component,
                                   const xl_format *format, const xl_block *block, const uint64_t words[XL_LANES],
                                   int64_t before[XL_LANES]) {
@@ -78,7 +78,7 @@ XL_FUNCTION int64_t add_component(uint32_t *limbs, uint32_t *more, int32_t count
     xl_entries x;
     int64_t broken;
     xl_decode(&x, words, format);
-    broken = xl_count_overlaps(&x, before);
+    broken = xl_overlap(&x, before) != 0;
     xl_spread_rows(shift, component->exponents, block);
     XL_EACH_LANE(w)
         shift[w] = x.exponent[w] - shift[w];

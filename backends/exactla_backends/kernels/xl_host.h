@@ -99,7 +99,7 @@ int64_t XL_ENTRY(residues16)(const xl_operand *operand, const xl_residue_table *
 /* The same of sums of 2 to XL_MOST_COMPONENTS components: operands of one float format and layout, which share their
  * exponents and bits, as the sums do, and come in their order.
  * Requires: table->blocks is 0.
- * Ensures: planes congruent to the sums in units of 2**exponent; returns how many components break their scan, or are as
+ * Ensures: planes congruent to the sums in units of 2**exponent; returns 0 unless components break their scan, or are as
  * large as one unit in the last place of the component before, or not 0 after a 0. */
 int64_t XL_ENTRY(component_residues)(const xl_operand *components, int32_t count, int32_t octets,
                                      const xl_residue_table *table, const xl_planes *planes, int64_t begin,

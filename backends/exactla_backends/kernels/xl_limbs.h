@@ -50,17 +50,18 @@ XL_FUNCTION int64_t xl_count_broken(const xl_entries *x, const int64_t shift[XL_
     return count;
 }
 
-/* Requires: components, in their order, of sums: before[w] is XL_NONE for the first, and then as the last call left it.
- * Ensures: returns how many are as large as one unit in the last place of the component before, or not 0 after a 0. */
-XL_STAGE int64_t xl_count_overlaps(const xl_entries *XL_RESTRICT x, int64_t *XL_RESTRICT before) {
-    int64_t count = 0;
+/* Requires: components, in their order, of sums, with significands below 2**63: before[w] is XL_NONE for the first, and
+ * then as the last call left it.
+ * Ensures: returns 0 where none is as large as one unit in the last place of the component before, or not 0 after a 0. */
+XL_STAGE uint64_t xl_overlap(const xl_entries *XL_RESTRICT x, int64_t *XL_RESTRICT before) {
+    uint64_t wrong = 0;
     XL_EACH_LANE(w) {
-        const int64_t above = before[w] - x->exponent[w];
-        const uint64_t significand = x->significand[w];
-        count += (int64_t)((above > 63 ? 0 : above > 0 ? significand >> (above & 63) : significand) != 0);
-        before[w] = significand ? x->exponent[w] : -XL_NONE;
+        const int64_t above = before[w] - x->exponent[w], least = above < 0 ? 0 : above;
+        const uint64_t shift = (uint64_t)(least > 63 ? 63 : least);
+        wrong |= x->significand[w] >> shift;
+        before[w] = x->significand[w] == 0 ? -XL_NONE : x->exponent[w];
     }
-    return count;
+    return wrong;
 }
 
 /* Requires: 0 < from <= count.

@@ -141,6 +141,6 @@ def test_every_instruction_set(rng):
             x, y = (kernels.scan(v.view(np.uint64)) for v in (a, b.swapaxes(0, 1)))
             base = xl.core.moduli.residue_base(256, x.bits + y.bits + 8)
             found = np.empty((40, 33, 3), np.uint64)
-            sides = kernels.residues(x, base), kernels.residues(y, base)
+            sides = kernels.left_residues(x, base), kernels.right_residues(y, base)
             assert kernels.product((x, y), sides, base, found)
             assert same(found, expected)

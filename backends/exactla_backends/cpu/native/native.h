@@ -105,6 +105,11 @@ int64_t xl_native_component_residues(const xl_instructions *set, const xl_stack 
                                      const xl_residue_table *table, int64_t octets, const xl_plane_stack *planes,
                                      int64_t threads);
 
+/* The same for components of one stack, as xl_native_pack packs the planes: of rows that are padded to `depth`. */
+int64_t xl_native_packed_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
+                                            const xl_residue_table *table, int64_t octets, int64_t depth,
+                                            int8_t *packed, int64_t threads);
+
 /* The same for the pieces of intervals: planes[XL_PIECES]. */
 int64_t xl_native_interval_residues(const xl_instructions *set, const xl_stack *first, const xl_stack *second,
                                     int64_t endpoints, const xl_residue_table *table, int64_t octets,

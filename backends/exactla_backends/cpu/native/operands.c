@@ -146,6 +146,49 @@ void xl_native_classify(const xl_instructions *set, const xl_stack *x, const xl_
 
 /* ---- packing ---- */
 
+/* A right operand on its way to packed residues, a block of columns at a time: residues stay in the cache till then. */
+typedef struct {
+    const xl_instructions *set;
+    const xl_stack *components;
+    int64_t count, octets, depth;
+    const xl_residue_table *table;
+    int8_t *packed;
+} packed_job;
+
+static int64_t packed_residues_of_columns(const void *job, int64_t piece) {
+    const packed_job *to = job;
+    const int64_t columns = to->components->first.rows, begin = piece * XL_MATRIX_COLUMNS, depth = to->depth;
+    const int64_t some = minimum(XL_MATRIX_COLUMNS, columns - begin), planes = to->table->moduli * to->octets;
+    const int64_t plane = XL_MATRIX_COLUMNS * depth, packed_plane = xl_matrix_packed_bytes(columns, depth);
+    int8_t *residues = malloc((size_t)(planes * plane));
+    const xl_planes place = {residues, plane, depth, depth};
+    xl_operand part[XL_MOST_COMPONENTS];
+    int64_t broken;
+    if (!residues)
+        return XL_OUT_OF_MEMORY;
+    for (int64_t c = 0; c < to->count; ++c) {
+        part[c] = to->components[c].first;
+        part[c].data = (const char *)part[c].data + begin * part[c].row_stride;
+        part[c].exponents += begin;
+        part[c].rows = some;
+    }
+    broken = to->set->elements->component_residues(part, (int32_t)to->count, (int32_t)to->octets, to->table, &place, 0,
+                                                   some);
+    for (int64_t p = 0; p < planes; ++p)
+        xl_matrix_pack(to->set->matrix, residues + p * plane, 0, some, depth,
+                       to->packed + p * packed_plane + begin * depth);
+    free(residues);
+    return broken;
+}
+
+int64_t xl_native_packed_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
+                                            const xl_residue_table *table, int64_t octets, int64_t depth,
+                                            int8_t *packed, int64_t threads) {
+    const packed_job job = {set, components, count, octets, depth, table, packed};
+    const int64_t columns = components->first.rows, pieces = divide_up(columns, XL_MATRIX_COLUMNS);
+    return xl_for_each(xl_team(threads, columns * depth * 8, pieces), pieces, packed_residues_of_columns, &job);
+}
+
 typedef struct {
     const xl_instructions *set;
     const int8_t *planes;
