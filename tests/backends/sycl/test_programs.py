@@ -17,6 +17,13 @@ OPENCL = SimpleNamespace(backend=dpctl.backend_type.opencl)
 LEVEL_ZERO = SimpleNamespace(backend=dpctl.backend_type.level_zero)
 
 
+class Program:
+    """One whose kernels are their names."""
+
+    def get_sycl_kernel(self, name):
+        return name
+
+
 @pytest.fixture
 def made(monkeypatch):
     """What programs were made from; kernels are their names."""
@@ -25,7 +32,7 @@ def made(monkeypatch):
     def make(kind):
         def program(queue, content, options=""):
             found.append((kind, content, options))
-            return SimpleNamespace(get_sycl_kernel=lambda name: name)
+            return Program()
 
         return program
 
