@@ -110,6 +110,7 @@ class SyclDevice:
         return _tensors().copy(array, order="C")
 
     def array(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Any:
+        memory.leave()
         return _tensors().usm_ndarray(shape, dtype=dtype, buffer=memory)
 
     def download(self, memory: Memory, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> HostArray:

@@ -16,6 +16,13 @@ KEPT = 1 << 28
 class SyclMemory(MemoryUSMDevice):  # type: ignore[misc]
     """USM of a device. As a class of Python's it can be referred to weakly, so that its life can be watched."""
 
+    returning: "weakref.finalize[Any, SyclMemory] | None" = None
+
+    def leave(self) -> None:
+        """Be used for nothing else, since an array leaves the library: views share its memory, and not this object."""
+        if self.returning is not None:
+            self.returning.detach()
+
 
 class Pool:
     """Gives memory of a queue out, and gives it out again when nothing refers to it any more.
@@ -39,7 +46,8 @@ class Pool:
         whole = self._found(queue, size) or MemoryUSMDevice(size, alignment=ALIGNMENT, queue=queue)
         memory = SyclMemory(whole)
         if size <= self._limit:
-            weakref.finalize(memory, self._give_back, queue, size, whole).atexit = False
+            memory.returning = weakref.finalize(memory, self._give_back, queue, size, whole)
+            memory.returning.atexit = False
         return memory
 
     def _found(self, queue: Any, size: int) -> Any:

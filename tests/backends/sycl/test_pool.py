@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from dpctl.memory import MemoryUSMDevice
 
 import exactla as xl
 from exactla_backends.sycl.device import SyclDevice
@@ -57,3 +58,15 @@ def test_a_result_keeps_its_memory():
     before = dpnp.asnumpy(first)
     xl.mm(y, x)
     assert np.array_equal(dpnp.asnumpy(first), before)
+
+
+def test_a_view_of_a_result_keeps_its_memory():
+    """dpctl's views share the memory of an array, and not the object that stands for it."""
+    dpnp = pytest.importorskip("dpnp")
+    x = dpnp.asarray(np.random.default_rng(1).standard_normal((40, 40)))
+    first = xl.mm(x, x)
+    before = dpnp.asnumpy(first)
+    view = MemoryUSMDevice(first.get_array().usm_data)
+    del first
+    xl.mm(x, -x)
+    assert np.array_equal(view.copy_to_host().view(np.float64).reshape(40, 40), before)
