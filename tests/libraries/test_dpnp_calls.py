@@ -69,6 +69,7 @@ WITHOUT_ARRAYS = {
     "progress",
     "set_operand_checks",
     "set_workspace_limit",
+    "slices",
     "threads",
     "workspace_limit",
 }
