@@ -124,7 +124,10 @@ def rounded(verbs: Multiprecision, x: Buffer, precision: int, rounding: Rounding
 
 
 def _rounded(x: Limbs, precision: int, rounding: Rounding) -> Limbs:
-    wide = _with_room(x).copy()
+    # the top bits differ where a magnitude that rounds up may come to the sign's
+    top = x[..., -1] >> np.uint64(LIMB - 2)
+    is_long = ((top == 1) | (top == 2)).any()
+    wide = extended(x, x.shape[-1] + 1) if is_long else x.copy()
     for start, stop in blocks(*wide.shape):
         part = wide[start:stop]
         magnitude, negative = magnitudes(part)

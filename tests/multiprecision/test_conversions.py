@@ -382,3 +382,12 @@ def test_many_long_numbers_are_refused_by_the_workspace_limit():
         x.to_fractions()
     with xl.workspace_limit(101_000):
         assert x.to_fractions()[0] == Fraction(3, 1 << 80_000)
+
+
+@pytest.mark.parametrize("bits", [63, 64, 127, 128, 191])
+@pytest.mark.parametrize("rounding", ["nearest", "up", "down", "zero"])
+def test_magnitudes_that_round_up_to_the_bit_of_the_sign(bits, rounding):
+    values = [Fraction(sign * ((1 << bits) - less)) for sign in (1, -1) for less in (1, 2, 3, 1 << bits - 9)]
+    for precision in (2, 9, 53):
+        found = [MPArray.from_fractions([value]).rounded(precision, rounding).item() for value in values]
+        assert found == [rounded(value, precision, rounding) for value in values]
