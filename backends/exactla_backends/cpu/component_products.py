@@ -66,7 +66,7 @@ class NativeComponentProducts:
         elif words.strides[::2] == (count * OCTETS, OCTETS):
             found = self._ranges(words.swapaxes(1, 2).reshape(rows * count, depth))
         else:
-            return self.scan(np.ascontiguousarray(words))
+            return self.scan(words.copy())  # whose strides are those of an array without ones of length 1, too
         if found is None:
             return None
         lowest, highest = (x.reshape(rows, -1) for x in found)

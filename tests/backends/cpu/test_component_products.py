@@ -144,3 +144,11 @@ def test_every_instruction_set(rng):
             sides = kernels.left_residues(x, base), kernels.right_residues(y, base)
             assert kernels.product((x, y), sides, base, found)
             assert same(found, expected)
+
+
+def test_views_whose_strides_count_for_nothing(rng):
+    """Axes of length 1 may have any stride, and be contiguous for all that."""
+    a = expansions(rng, (4, 4), 4)[..., :2]
+    for left, right in ((a[:1, :1], a[:1, :1]), (a[:1, ::4], a[:1, ::3]), (a[::4, ::4], a[::2][:1])):
+        found = direct(left, right)
+        assert same(found[0], of_limbs(left, right))
