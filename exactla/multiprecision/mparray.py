@@ -13,7 +13,7 @@ from exactla.arguments import integer
 from exactla.arrays import is_array, read
 from exactla.backend import Buffer, Multiprecision
 from exactla.core import dyadics
-from exactla.core.limbs import from_limbs, limbs_needed, to_limbs, trimmed
+from exactla.core.limbs import LIMB, from_limbs, limbs_needed, to_limbs, trimmed
 from exactla.errors import NonFiniteError
 from exactla.formats import FLOAT64, BigIntegerFormat
 from exactla.libraries.base import Source
@@ -328,7 +328,7 @@ class MPArray(Convertible):
             return NotImplemented
         left, right = _on_one_device(self, right)
         with left._scope():
-            x, y, _ = _aligned(left._verbs, left, right)
+            x, y, _ = _aligned(left._verbs, *_brought_near(left, right))
             return told_by(left._verbs.compare(x, y))
 
 
@@ -349,6 +349,16 @@ def _on_one_device(*operands: MPArray) -> tuple[MPArray, ...]:
                 return (there, second) if number is first else (first, there)
     check_one_device(first, "an MPArray", second, "the other operand")
     return operands
+
+
+def _brought_near(left: MPArray, right: MPArray) -> tuple[MPArray, MPArray]:
+    """Arrays that compare as these do: beyond all bits of the others, numbers but 0 are longer at any distance."""
+    distance = left.exponent - right.exponent
+    if distance < 0:
+        right, left = _brought_near(right, left)
+    elif distance > LIMB * right.limbs.shape[-1]:
+        left = left._of(left.limbs, right.exponent + LIMB * right.limbs.shape[-1])
+    return left, right
 
 
 def _aligned(verbs: Multiprecision, left: MPArray, right: MPArray) -> tuple[Buffer, Buffer, int]:

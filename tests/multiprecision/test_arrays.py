@@ -93,6 +93,18 @@ def test_comparisons_go_by_value(pairs):
         assert compare(mp(xs), mp(xs)).tolist() == [compare(a, a) for a in xs]
 
 
+@pytest.mark.parametrize("distance", [63, 64, 65, 127, 128, 129, 10**15])
+def test_comparisons_at_any_distance_of_exponents(distance):
+    near = mp([0, 1, -1, (1 << 63) - 1, -(1 << 63), 3])
+    far = near.scaled(distance)
+    signs = [0, 1, -1, 1, -1, 1]
+    assert (far > near).tolist() == [sign > 0 for sign in signs]
+    assert (near > far).tolist() == [sign < 0 for sign in signs]
+    assert (far == near).tolist() == [sign == 0 for sign in signs]
+    assert (far < Fraction(1, 3)).tolist() == [sign <= 0 for sign in signs]
+    assert (near <= far).tolist() == [sign >= 0 for sign in signs]
+
+
 @given(st.lists(DYADICS, min_size=1, max_size=4), st.fractions())
 def test_comparisons_with_numbers_that_no_array_holds(values, number):
     for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
