@@ -3,25 +3,38 @@
 import weakref
 from collections import deque
 from collections.abc import Hashable
-from threading import RLock
+from threading import Lock
 from typing import Any
 
 from dpctl.memory import MemoryUSMDevice
 
 ALIGNMENT = 64
-KEPT = 1 << 28
-"""Bytes that are kept, at most. Memory that is larger goes back to the system at once."""
+OWNED = 1 << 28
+"""Bytes that a pool owns, at most, whether they are given out or not. Other memory goes back to the system at once."""
+
+MOST_FREE = 128
+"""Memories that nothing refers to, at most."""
 
 
 class SyclMemory(MemoryUSMDevice):  # type: ignore[misc]
     """USM of a device. As a class of Python's it can be referred to weakly, so that its life can be watched."""
 
-    returning: "weakref.finalize[Any, SyclMemory] | None" = None
+    loan: "_Loan | None" = None
 
     def leave(self) -> None:
         """Be used for nothing else, since an array leaves the library: views share its memory, and not this object."""
-        if self.returning is not None:
-            self.returning.detach()
+        if self.loan is not None:
+            self.loan.end()
+
+
+class _Loan(weakref.ref[SyclMemory]):
+    """Memory that is given out as long as what is referred to is there."""
+
+    queue: Hashable
+    whole: Any  # None once it is no longer the pool's
+
+    def end(self) -> None:
+        self.whole = None
 
 
 class Pool:
@@ -31,36 +44,59 @@ class Pool:
     given to the queue before.
     """
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._limit = kept
-        self._kept: deque[tuple[Hashable, int, Any]] = deque()
-        self._lock = RLock()  # a collection of garbage may give memory back in the midst of either method
+    def __init__(self, owned: int = OWNED) -> None:
+        self._limit = owned
+        self._loans: dict[int, _Loan] = {}
+        # a method without bytecode, in the midst of which no signal is handled, whose exception would be lost
+        self._ended: deque[_Loan] = deque()
+        self._free: deque[_Loan] = deque()
+        self._lock = Lock()
 
     @property
-    def kept_bytes(self) -> int:
+    def free_bytes(self) -> int:
         """Bytes that nothing refers to."""
-        return sum(size for _, size, _ in tuple(self._kept))
+        with self._lock:
+            self._collect()
+            return sum(loan.whole.nbytes for loan in self._free)
 
     def take(self, queue: Any, size: int) -> SyclMemory:
         """Uninitialised memory of `size` bytes."""
-        whole = self._found(queue, size) or MemoryUSMDevice(size, alignment=ALIGNMENT, queue=queue)
+        with self._lock:
+            self._collect()
+            whole = self._found(queue, size)
+            if whole is None and not self._has_room(size):
+                return SyclMemory(size, alignment=ALIGNMENT, queue=queue)
+            return self._lent(queue, whole or MemoryUSMDevice(size, alignment=ALIGNMENT, queue=queue))
+
+    def _lent(self, queue: Hashable, whole: Any) -> SyclMemory:
         memory = SyclMemory(whole)
-        if size <= self._limit:
-            memory.returning = weakref.finalize(memory, self._give_back, queue, size, whole)
-            memory.returning.atexit = False
+        loan = _Loan(memory, self._ended.append)
+        loan.queue, loan.whole = queue, whole
+        memory.loan = self._loans[id(loan)] = loan
         return memory
 
+    def _collect(self) -> None:
+        """Find what nothing refers to any more."""
+        while self._ended:
+            loan = self._loans.pop(id(self._ended[0]), None)
+            if loan is not None and loan.whole is not None:
+                self._free.append(loan)
+            self._ended.popleft()
+        while len(self._free) > MOST_FREE:
+            self._free.popleft()
+
     def _found(self, queue: Any, size: int) -> Any:
-        with self._lock:
-            for entry in reversed(tuple(self._kept)):
-                if entry[:2] == (queue, size):
-                    self._kept.remove(entry)
-                    return entry[2]
+        for loan in reversed(self._free):
+            if loan.whole.nbytes == size and loan.queue == queue:
+                self._free.remove(loan)
+                return loan.whole
         return None
 
-    def _give_back(self, queue: Hashable, size: int, whole: Any) -> None:
-        with self._lock:
-            self._kept.append((queue, size, whole))
-            excess = self.kept_bytes - self._limit
-            while excess > 0:
-                excess -= self._kept.popleft()[1]
+    def _has_room(self, size: int) -> bool:
+        """Whether memory of `size` bytes may be owned as well, for which the oldest that is free is let go."""
+        lent: int = sum(loan.whole.nbytes for loan in self._loans.values() if loan.whole is not None)
+        room = self._limit - lent - size
+        excess = sum(loan.whole.nbytes for loan in self._free) - room
+        while room >= 0 and excess > 0:
+            excess -= self._free.popleft().whole.nbytes
+        return room >= 0
