@@ -18,13 +18,18 @@ CPU_RUNTIME = "pip install 'exactla[sycl-cpu]'"
 
 def find_drivers() -> None:
     """Name the driver of the wheel `intel-opencl-rt` to the OpenCL loader; of use before the first queue."""
+    driver = _driver_of_the_wheel()
+    if driver is not None:
+        os.environ.setdefault(_DRIVERS, driver)
+
+
+def _driver_of_the_wheel() -> str | None:
     try:
         files = metadata.files("intel-opencl-rt") or []
     except metadata.PackageNotFoundError:
-        return
-    found = [str(Path(str(file.locate())).resolve()) for file in files if file.name == "libintelocl.so"]
-    if found:
-        os.environ.setdefault(_DRIVERS, found[0])
+        return None
+    found = (str(Path(str(file.locate())).resolve()) for file in files if file.name == "libintelocl.so")
+    return next(found, None)
 
 
 def path_of_modules() -> Path | None:
@@ -51,4 +56,12 @@ def why_no_device() -> str | None:
 
     without = ", ".join(sorted({device.name.strip() for device in dpctl.get_devices()}))
     remark = f" (memory of {without} cannot be shared: no USM)" if without else ""
-    return f"no SYCL device is found{remark}: install the driver of the GPU, or for the CPU: {CPU_RUNTIME}"
+    driver = _driver_of_the_wheel()
+    if driver is None:
+        mend = f"install the driver of the GPU, or for the CPU: {CPU_RUNTIME}"
+    else:
+        mend = (
+            "the driver of intel-opencl-rt is installed, but something asked for devices before exactla could name it; "
+            f"use exactla first, or set {_DRIVERS}={driver}"
+        )
+    return f"no SYCL device is found{remark}: {mend}"
