@@ -200,6 +200,15 @@ def test_components_come_back(count, data):
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("bits", [52, 53, 54, 62, 63, 64, 127, 319, 320])
+def test_components_of_powers_of_two(count, bits):
+    """The least integer of so many limbs among them, whose magnitude has a bit where others have their sign."""
+    rows = np.array([[np.ldexp(sign, power), *[0.0] * (count - 1)] for sign in (1.0, -1.0) for power in (bits, 0)])
+    assert (MPArray.from_components(rows).to_components(count) == rows).all()
+    assert (MPArray.from_components(rows[2:3]).to_components(count) == rows[2:3]).all()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
 @given(values=LISTS)
 def test_components_are_what_is_left_rounded(count, values):
     values = [v for v in values if abs(v) < Fraction(2) ** 1000]

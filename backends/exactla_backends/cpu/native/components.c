@@ -129,6 +129,7 @@ int64_t xl_native_sum_components(const xl_instructions *set, const xl_components
 static uint64_t rounded_window(const uint64_t *x, int64_t count, int64_t place) {
     uint64_t found;
     shift_limbs(x, count, -place, &found, 1);
+    found &= (UINT64_C(1) << PRECISION) - 1; /* 2**(64 count - 1) shifts as a negative number */
     if (place > 0 && limb_of(x, count, (place - 1) / 64) >> ((place - 1) % 64) & 1 &&
         ((found & 1) || any_below(x, count, place - 1)))
         ++found;
