@@ -23,6 +23,7 @@ from exactla_backends.cpu.multiprecision import NativeMultiprecision
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
 from exactla_backends.cpu.residues import (
+    ENGINE,
     OperandPlanes,
     PendingProduct,
     ResultPlanes,
@@ -42,7 +43,6 @@ from exactla_backends.numpy import special
 from exactla_backends.numpy.chunks import chunks
 from exactla_backends.numpy.lifting import HostSystems
 
-OCTET_LIMIT, DIGITS_LIMIT = 256, 65280
 INSTRUCTIONS = "EXACTLA_CPU_INSTRUCTIONS"
 
 WIDE_BITS = 480
@@ -62,7 +62,7 @@ class CpuBackend(HostMemory, HostSystems):
     least_lifting = 64
     most_searched = 128
     prime_limits: tuple[int, ...] = (PRIME_LIMIT, 1 << 22)
-    engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, DIGITS_LIMIT)),)
+    engines: tuple[Engine, ...] = (ENGINE,)
 
     def __init__(self) -> None:
         forced = os.environ.get(INSTRUCTIONS) or None

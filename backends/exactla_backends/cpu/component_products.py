@@ -18,6 +18,7 @@ from exactla.results import Rounding
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
 from exactla_backends.cpu.residues import (
+    ENGINE,
     OperandPlanes,
     PackedPlanes,
     PendingProduct,
@@ -27,8 +28,6 @@ from exactla_backends.cpu.residues import (
     padded_depth,
 )
 from exactla_backends.kernels.tables import limbs_for
-
-ENGINE = Engine("int8", 31, (256, 65280))
 
 MOST_BITS = 960
 """Of sums. Longer ones are made of limbs by products with tables, which are faster for many moduli."""

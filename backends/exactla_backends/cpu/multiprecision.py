@@ -8,12 +8,13 @@ import numpy as np
 from exactla.backend import Elimination, Engine
 from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
-from exactla_backends.cpu.component_products import ENGINE, NativeComponentProducts
+from exactla_backends.cpu.component_products import NativeComponentProducts
 from exactla_backends.cpu.components import NativeExpansions
 from exactla_backends.cpu.elimination import NativeElimination, elimination_bytes
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import I64, Array, Instructions
 from exactla_backends.cpu.residues import (
+    ENGINE,
     OperandPlanes,
     PendingProduct,
     ResultPlanes,

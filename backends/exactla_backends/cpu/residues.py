@@ -11,10 +11,14 @@ from math import prod
 
 import numpy as np
 
+from exactla.backend import Engine
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import Array, Instructions
 from exactla_backends.kernels import tables
+
+ENGINE = Engine("int8", 31, (tables.OCTET_LIMIT, 65280))
+"""Whose residues take an octet, or two signed ones."""
 
 
 def padded_depth(depth: int) -> int:
