@@ -91,34 +91,35 @@ class NativeComponentProducts:
         return None if nonfinite.value else (lowest, highest)
 
     def left_residues(self, numbers: ScannedComponents, base: ResidueBase) -> OperandPlanes | None:
-        rows, depth, count = numbers.words.shape
-        octets = octets_of(base)
-        planes = aligned((1, len(base.moduli) * octets, rows, padded_depth(depth)))
+        rows, depth, _ = numbers.words.shape
+        padded = padded_depth(depth)
+        planes = aligned((1, len(base.moduli) * octets_of(base), rows, padded))
+        done = self._residues(numbers, base, planes, rows * padded, packed=False)
+        return OperandPlanes(self._native, planes, rows) if done else None
+
+    def right_residues(self, numbers: ScannedComponents, base: ResidueBase) -> PackedPlanes | None:
+        rows, depth, _ = numbers.words.shape
+        padded = padded_depth(depth)
+        packed = aligned((1, len(base.moduli) * octets_of(base), padded_columns(rows) * padded))
+        done = self._residues(numbers, base, packed, packed.shape[-1], packed=True)
+        return PackedPlanes(packed, rows) if done else None
+
+    def _residues(
+        self, numbers: ScannedComponents, base: ResidueBase, planes: Array, plane_bytes: int, *, packed: bool
+    ) -> bool:
+        """Make the residues of all rows, in planes or packed; False where components overlap."""
+        _, depth, count = numbers.words.shape
+        octets, padded = octets_of(base), padded_depth(depth)
         broken = self._native.run(
             "component_residues",
             _stacks(numbers),
             I64(count),
-            ctypes.byref(_residue_table(numbers, base)),
+            ctypes.byref(library.residue_table(base, limbs_for(numbers.bits), octets, None)),
             I64(octets),
-            ctypes.byref(library.plane_stack(planes)),
+            ctypes.byref(library.Planes(library.pointer(planes), plane_bytes, padded, padded)),
+            I64(packed),
         )
-        return None if broken else OperandPlanes(self._native, planes, rows)
-
-    def right_residues(self, numbers: ScannedComponents, base: ResidueBase) -> PackedPlanes | None:
-        rows, depth, count = numbers.words.shape
-        octets = octets_of(base)
-        padded = padded_depth(depth)
-        packed = aligned((1, len(base.moduli) * octets, padded_columns(rows) * padded))
-        broken = self._native.run(
-            "packed_component_residues",
-            _stacks(numbers),
-            I64(count),
-            ctypes.byref(_residue_table(numbers, base)),
-            I64(octets),
-            I64(padded),
-            library.Pointer(library.pointer(packed)),
-        )
-        return None if broken else PackedPlanes(packed, rows)
+        return broken == 0
 
     def product(
         self,
@@ -141,10 +142,6 @@ class NativeComponentProducts:
             components=found.shape[-1],
         )
         return self._native.run("multiply_round", ctypes.byref(product.product), ctypes.byref(job)) == 0
-
-
-def _residue_table(numbers: ScannedComponents, base: ResidueBase) -> ctypes.Structure:
-    return library.residue_table(base, limbs_for(numbers.bits), octets_of(base), None)
 
 
 def _stacks(numbers: ScannedComponents) -> Any:

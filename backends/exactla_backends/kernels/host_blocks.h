@@ -89,6 +89,10 @@ XL_FUNCTION void xl_load_strided(uint64_t *words, int64_t pitch, const char *fro
         for (int32_t r = 0; r < rows; ++r)
             for (int32_t k = 0; k < count; ++k)
                 words[r * pitch + k] = xl_load(from + r * row_stride + k * octets, octets);
+    else if (llabs(stride) <= llabs(row_stride))
+        for (int32_t r = 0; r < rows; ++r)
+            for (int32_t k = 0; k < count; ++k)
+                words[r * pitch + k] = xl_load(from + r * row_stride + k * stride, octets);
     else
         for (int32_t k = 0; k < count; ++k)
             for (int32_t r = 0; r < rows; ++r)

@@ -100,15 +100,11 @@ int64_t xl_native_scan(const xl_instructions *set, const xl_stack *operands, int
 int64_t xl_native_residues(const xl_instructions *set, const xl_stack *x, const xl_residue_table *table,
                            int64_t octets, const xl_plane_stack *planes, int64_t threads);
 
-/* The same for sums of `count` components, as xl_host.h's component_residues: components[count], one after the other. */
+/* The same for sums of `count` components of one stack, as xl_host.h's component_residues: components[count], one after
+ * the other. Rows lie next to each other in their planes, or are packed as xl_native_pack does it. */
 int64_t xl_native_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
-                                     const xl_residue_table *table, int64_t octets, const xl_plane_stack *planes,
-                                     int64_t threads);
-
-/* The same for components of one stack, as xl_native_pack packs the planes: of rows that are padded to `depth`. */
-int64_t xl_native_packed_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
-                                            const xl_residue_table *table, int64_t octets, int64_t depth,
-                                            int8_t *packed, int64_t threads);
+                                     const xl_residue_table *table, int64_t octets, const xl_planes *planes,
+                                     int64_t packed, int64_t threads);
 
 /* The same for the pieces of intervals: planes[XL_PIECES]. */
 int64_t xl_native_interval_residues(const xl_instructions *set, const xl_stack *first, const xl_stack *second,

@@ -1,6 +1,12 @@
 /* Operands: scans, residues, and the order in which products read them; see native.h. */
 #include "sharing.h"
 
+enum {
+    ROOM_BYTES = 1 << 20,  /* of residues, within a second level cache */
+    SMALL_BYTES = 1 << 17, /* of planes that are written where they are */
+    LEAST_ROWS = 8         /* entries of a transposed matrix that share a line of the cache */
+};
+
 /* ---- scan ---- */
 
 typedef struct {
@@ -55,13 +61,46 @@ int64_t xl_native_scan(const xl_instructions *set, const xl_stack *operands, int
 
 typedef struct {
     const xl_instructions *set;
-    const xl_stack *first, *second; /* the second for intervals; the first of `components` */
+    const xl_stack *first, *second; /* the second for intervals */
     const xl_residue_table *table;
-    int64_t octets, endpoints, components;
+    int64_t octets, endpoints;
     const xl_plane_stack *planes;
     int64_t *invalid; /* one for each piece */
     xl_row_pieces pieces;
 } residues_job;
+
+/* Planes are as many as the moduli, and as far apart in memory as they are long, at which their lines share sets of the
+ * cache. So residues of some rows are made where the cache holds them, with planes next to each other, and then left in
+ * long runs. */
+typedef struct {
+    int8_t *residues;
+    int64_t count, plane, rows; /* planes, bytes of one, and rows that it has room for */
+} residue_room;
+
+/* Ensures: room for at most so many rows, or for none where planes are small, or rows too long for the cache. */
+static residue_room residue_room_of(const xl_planes *to, int64_t count, int64_t rows) {
+    residue_room room = {NULL, count, 0, minimum(rows, ROOM_BYTES / maximum(count * to->depth, 1))};
+    if (count * to->plane_stride < SMALL_BYTES || room.rows < minimum(rows, LEAST_ROWS))
+        room.rows = 0;
+    room.plane = room.rows * to->depth + XL_MATRIX_ALIGNMENT;
+    return room;
+}
+
+/* Requires: planes whose rows follow each other. */
+static void leave_rows(const residue_room *room, const xl_planes *to, int64_t begin, int64_t rows) {
+    for (int64_t p = 0; p < room->count; ++p)
+        memcpy(to->data + p * to->plane_stride + begin * to->depth, room->residues + p * room->plane,
+               (size_t)(rows * to->depth));
+}
+
+/* Some rows of a matrix. */
+static xl_operand rows_from(const xl_operand *matrix, int64_t begin, int64_t rows) {
+    xl_operand part = *matrix;
+    part.data = (const char *)part.data + begin * part.row_stride;
+    part.exponents += begin;
+    part.rows = rows;
+    return part;
+}
 
 static int64_t residues_of_rows(const void *job, int64_t piece) {
     const residues_job *residues = job;
@@ -69,8 +108,24 @@ static int64_t residues_of_rows(const void *job, int64_t piece) {
     const xl_rows rows = xl_rows_of(&residues->pieces, piece);
     const xl_operand matrix = xl_matrix_of(residues->first, rows.stack);
     const xl_planes to = xl_planes_of(residues->planes, rows.stack);
-    return (residues->octets == 1 ? elements->residues8 : elements->residues16)(&matrix, residues->table, &to,
-                                                                                rows.begin, rows.end);
+    int64_t (*const make)(const xl_operand *, const xl_residue_table *, const xl_planes *, int64_t, int64_t) =
+        residues->octets == 1 ? elements->residues8 : elements->residues16;
+    residue_room room = residue_room_of(&to, residues->table->moduli * residues->octets, rows.end - rows.begin);
+    int64_t broken = 0;
+    if (room.rows == 0 || to.row_stride != to.depth)
+        return make(&matrix, residues->table, &to, rows.begin, rows.end);
+    room.residues = malloc((size_t)(room.count * room.plane));
+    if (!room.residues)
+        return XL_OUT_OF_MEMORY;
+    for (int64_t begin = rows.begin; begin < rows.end; begin += room.rows) {
+        const int64_t some = minimum(room.rows, rows.end - begin);
+        const xl_operand part = rows_from(&matrix, begin, some);
+        const xl_planes place = {room.residues, room.plane, to.depth, to.depth};
+        broken = joined(broken, make(&part, residues->table, &place, 0, some));
+        leave_rows(&room, &to, begin, some);
+    }
+    free(room.residues);
+    return broken;
 }
 
 int64_t xl_native_residues(const xl_instructions *set, const xl_stack *x, const xl_residue_table *table,
@@ -79,28 +134,6 @@ int64_t xl_native_residues(const xl_instructions *set, const xl_stack *x, const 
                               .pieces = xl_cut_rows(x->stacks, x->first.rows, planes->first.depth)};
     const int team = xl_team(threads, x->stacks * x->first.rows * x->first.depth * 8, job.pieces.count);
     return xl_for_each(team, job.pieces.count, residues_of_rows, &job);
-}
-
-static int64_t residues_of_components(const void *job, int64_t piece) {
-    const residues_job *residues = job;
-    const xl_rows rows = xl_rows_of(&residues->pieces, piece);
-    const xl_planes to = xl_planes_of(residues->planes, rows.stack);
-    xl_operand components[XL_MOST_COMPONENTS];
-    for (int64_t c = 0; c < residues->components; ++c)
-        components[c] = xl_matrix_of(&residues->first[c], rows.stack);
-    return residues->set->elements->component_residues(components, (int32_t)residues->components,
-                                                       (int32_t)residues->octets, residues->table, &to, rows.begin,
-                                                       rows.end);
-}
-
-int64_t xl_native_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
-                                     const xl_residue_table *table, int64_t octets, const xl_plane_stack *planes,
-                                     int64_t threads) {
-    const int64_t stacks = components->stacks, rows = components->first.rows;
-    const residues_job job = {.set = set, .first = components, .table = table, .octets = octets, .components = count,
-                              .planes = planes, .pieces = xl_cut_rows(stacks, rows, planes->first.depth)};
-    const int team = xl_team(threads, stacks * rows * components->first.depth * 8, job.pieces.count);
-    return xl_for_each(team, job.pieces.count, residues_of_components, &job);
 }
 
 static int64_t residues_of_intervals(const void *job, int64_t piece) {
@@ -144,50 +177,52 @@ void xl_native_classify(const xl_instructions *set, const xl_stack *x, const xl_
     }
 }
 
-/* ---- packing ---- */
+/* ---- numbers of components ---- */
 
-/* A right operand on its way to packed residues, a block of columns at a time: residues stay in the cache till then. */
 typedef struct {
     const xl_instructions *set;
     const xl_stack *components;
-    int64_t count, octets, depth;
+    int64_t count, octets;
     const xl_residue_table *table;
-    int8_t *packed;
-} packed_job;
+    const xl_planes *planes;
+    int64_t packed;
+} components_job;
 
-static int64_t packed_residues_of_columns(const void *job, int64_t piece) {
-    const packed_job *to = job;
-    const int64_t columns = to->components->first.rows, begin = piece * XL_MATRIX_COLUMNS, depth = to->depth;
-    const int64_t some = minimum(XL_MATRIX_COLUMNS, columns - begin), planes = to->table->moduli * to->octets;
-    const int64_t plane = XL_MATRIX_COLUMNS * depth, packed_plane = xl_matrix_packed_bytes(columns, depth);
-    int8_t *residues = malloc((size_t)(planes * plane));
-    const xl_planes place = {residues, plane, depth, depth};
+static int64_t residues_of_components(const void *context, int64_t piece) {
+    const components_job *job = context;
+    const int64_t begin = piece * XL_MATRIX_COLUMNS, depth = job->planes->depth;
+    const int64_t rows = minimum(XL_MATRIX_COLUMNS, job->components->first.rows - begin);
+    residue_room room = {NULL, job->table->moduli * job->octets, XL_MATRIX_COLUMNS * depth + XL_MATRIX_ALIGNMENT,
+                         XL_MATRIX_COLUMNS};
     xl_operand part[XL_MOST_COMPONENTS];
     int64_t broken;
-    if (!residues)
+    room.residues = malloc((size_t)(room.count * room.plane));
+    if (!room.residues)
         return XL_OUT_OF_MEMORY;
-    for (int64_t c = 0; c < to->count; ++c) {
-        part[c] = to->components[c].first;
-        part[c].data = (const char *)part[c].data + begin * part[c].row_stride;
-        part[c].exponents += begin;
-        part[c].rows = some;
-    }
-    broken = to->set->elements->component_residues(part, (int32_t)to->count, (int32_t)to->octets, to->table, &place, 0,
-                                                   some);
-    for (int64_t p = 0; p < planes; ++p)
-        xl_matrix_pack(to->set->matrix, residues + p * plane, 0, some, depth,
-                       to->packed + p * packed_plane + begin * depth);
-    free(residues);
+    for (int64_t c = 0; c < job->count; ++c)
+        part[c] = rows_from(&job->components[c].first, begin, rows);
+    const xl_planes place = {room.residues, room.plane, depth, depth};
+    broken = job->set->elements->component_residues(part, (int32_t)job->count, (int32_t)job->octets, job->table, &place,
+                                                    0, rows);
+    if (job->packed)
+        for (int64_t p = 0; p < room.count; ++p)
+            xl_matrix_pack(job->set->matrix, room.residues + p * room.plane, 0, rows, depth,
+                           job->planes->data + p * job->planes->plane_stride + begin * depth);
+    else
+        leave_rows(&room, job->planes, begin, rows);
+    free(room.residues);
     return broken;
 }
 
-int64_t xl_native_packed_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
-                                            const xl_residue_table *table, int64_t octets, int64_t depth,
-                                            int8_t *packed, int64_t threads) {
-    const packed_job job = {set, components, count, octets, depth, table, packed};
-    const int64_t columns = components->first.rows, pieces = divide_up(columns, XL_MATRIX_COLUMNS);
-    return xl_for_each(xl_team(threads, columns * depth * 8, pieces), pieces, packed_residues_of_columns, &job);
+int64_t xl_native_component_residues(const xl_instructions *set, const xl_stack *components, int64_t count,
+                                     const xl_residue_table *table, int64_t octets, const xl_planes *planes,
+                                     int64_t packed, int64_t threads) {
+    const components_job job = {set, components, count, octets, table, planes, packed};
+    const int64_t rows = components->first.rows, pieces = divide_up(rows, XL_MATRIX_COLUMNS);
+    return xl_for_each(xl_team(threads, rows * planes->depth * 8, pieces), pieces, residues_of_components, &job);
 }
+
+/* ---- packing ---- */
 
 typedef struct {
     const xl_instructions *set;

@@ -98,8 +98,9 @@ static int64_t tile_to_residues(const product_job *job, const workspace *w, tile
     return 0;
 }
 
+/* Residues from one plane of a tile to the next: not a power of two, at which they would share a set of the cache. */
 static int64_t tile_plane(const tiles *t) {
-    return t->row_step * t->column_step;
+    return t->row_step * t->column_step + XL_MATRIX_ALIGNMENT;
 }
 
 static int64_t tile_to_encodings(const product_job *job, const workspace *w, tile_place at) {
