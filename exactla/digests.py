@@ -10,7 +10,7 @@ from exactla.encodings import nan_mask
 from exactla.formats import BOOL, BigIntegerFormat, FloatFormat
 from exactla.libraries.base import HostArray, Part
 
-BITS_VERSION = 1
+BITS_VERSION = 2
 """Changes whenever a byte of any result may change."""
 
 

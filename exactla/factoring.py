@@ -25,6 +25,9 @@ from exactla.results import Info
 
 Progress = Callable[[int, int], object]
 
+GUARD_BITS = 32
+"""By how many bits unknowns are longer than the factors, so that their own roundings can be neglected."""
+
 
 def lu_factor(A: Any, *, precision: int | str, digits: int | None = None, progress: Progress | None = None) -> "LU":
     r"""Factor a square matrix with partial pivoting in fixed point of so many bits.
@@ -214,14 +217,15 @@ class LU:
 
         Notes
         -----
-        Let S(b) be substitution: every column of b is scaled to a largest entry in [1/2, 1) and rounded to F bits
+        Let S(b) be substitution: every column of b is scaled to a largest entry in [1/2, 1) and rounded to F + 32 bits
         after the point, and so is every component of the solutions y of L y = b and x of U x = y, once, from an exact
-        sum. The result is x_k for k = `refine`, where
+        sum. Their roundings then count for nothing beside those of the factors. The result is x_k for k = `refine`,
+        where
 
             x_0 = S(b), x_(i+1) = x_i + S(b - A x_i),
 
         with the matrix as it was given, and residuals and sums that are exact. So a step adds about the bits that
-        S finds right, F less `bits_lost`, and about F bits to the length of x.
+        S finds right, F less `bits_lost`, and about F + 32 bits to the length of x.
 
         Examples
         --------
@@ -250,9 +254,10 @@ class LU:
         exponents = np.where(entries == NOTHING, NOTHING, entries - self.row_exponents[:, None])
         tops = exponents.max(axis=0, initial=NOTHING)
         tops[tops == NOTHING] = 0
-        shifts = self.precision - tops - self.row_exponents[:, None]
+        places = self.precision + GUARD_BITS
+        shifts = places - tops - self.row_exponents[:, None]
         with self._matrix.scope():
-            scaled = right.scaled(self._verbs, shifts, self.precision // LIMB + 1)
+            scaled = right.scaled(self._verbs, shifts, places // LIMB + 1)
             found = substitution.solve(
                 self._verbs,
                 self._factors.lower,
@@ -262,7 +267,7 @@ class LU:
                 rows_of(self._verbs, scaled, self._factors.order),
                 settings.progress_callback.get(),
             )
-            limbs, exponent = _unscaled(self._verbs, found, tops - self.column_exponents[:, None] - self.precision)
+            limbs, exponent = _unscaled(self._verbs, found, tops - self.column_exponents[:, None] - places)
         return self._array(limbs, exponent)
 
     def _residual(self, right: Numbers, x: MPArray) -> Numbers:

@@ -131,8 +131,9 @@ def solve(factors: Factors, right: Sequence[Fraction]) -> list[Fraction]:
 
 
 def substituted(factors: Factors, right: Sequence[Fraction]) -> list[Fraction]:
-    """Substitution in fixed point: b scaled to a largest entry in [1/2, 1), every component rounded once."""
-    n, one, precision = len(right), 1 << factors.precision, factors.precision
+    """Substitution in fixed point: b scaled to a largest entry in [1/2, 1), every component rounded once, to 32 bits more
+    than the factors have."""
+    n, one, precision = len(right), 1 << factors.precision, factors.precision + 32
     scaled = [b / power(r) for b, r in zip(right, factors.row_exponents, strict=True)]
     top = exponent(scaled)
     b = [round(scaled[p] * power(precision - top)) for p in factors.perm]

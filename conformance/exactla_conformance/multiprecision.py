@@ -13,6 +13,9 @@ from exactla_conformance.linear import Rows, read_rows
 FUNCTIONS = ("mp_mm", "lu_factor", "lu_solve")
 """`lu_solve` stands for the factorisation of its first operand and the solution for its second."""
 
+GUARD_BITS = 32
+"""Bits of solutions beyond those of the factors."""
+
 Integers = list[list[int]]
 
 
@@ -147,14 +150,14 @@ class Factors:
         n, work = len(right), self.work
         given = [x / power_of_two(r) for x, r in zip(right, self.rows, strict=True)]
         top = _exponent(given)
-        b = [round(given[i] * power_of_two(self.precision - top)) for i in self.order]
+        b = [round(given[i] * power_of_two(self.precision + GUARD_BITS - top)) for i in self.order]
         y: list[int] = []
         for i in range(n):
             y.append(nearest(b[i] * self.one - sum(work[i][k] * y[k] for k in range(i)), self.one))
         x = [0] * n
         for i in reversed(range(n)):
             x[i] = nearest(y[i] * self.one - sum(work[i][k] * x[k] for k in range(i + 1, n)), work[i][i])
-        return [v * power_of_two(top - c - self.precision) for v, c in zip(x, self.columns, strict=True)]
+        return [v * power_of_two(top - c - self.precision - GUARD_BITS) for v, c in zip(x, self.columns, strict=True)]
 
 
 def _exponent(values: Sequence[Fraction]) -> int:
