@@ -131,8 +131,10 @@ def solve(factors: Factors, right: Sequence[Fraction]) -> list[Fraction]:
 
 
 def substituted(factors: Factors, right: Sequence[Fraction]) -> list[Fraction]:
-    """Substitution in fixed point: b scaled to a largest entry in [1/2, 1), every component rounded once, to 32 bits more
-    than the factors have."""
+    """Substitution in fixed point: b scaled to a largest entry in [1/2, 1), every component rounded once.
+
+    They have 32 bits more than the factors.
+    """
     n, one, precision = len(right), 1 << factors.precision, factors.precision + 32
     scaled = [b / power(r) for b, r in zip(right, factors.row_exponents, strict=True)]
     top = exponent(scaled)

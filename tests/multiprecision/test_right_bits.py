@@ -1,4 +1,4 @@
-"""How many bits of a solution are right: as many as floating point of the same precision finds, or three fewer at most."""
+"""How many bits of a solution are right: at most three fewer than floating point of the same precision finds."""
 
 from fractions import Fraction
 from math import inf, log2
@@ -25,15 +25,12 @@ def midpoints(values):
 
 
 def solved_by_arb(a, b, precision):
-    before, flint.ctx.prec = flint.ctx.prec, precision
-    try:
-        size = len(b)
+    size = len(b)
+    with flint.ctx.workprec(precision):
         matrix = flint.arb_mat(size, size, midpoints(v for row in a for v in row))
         found = matrix.solve(flint.arb_mat(size, 1, midpoints(b)), algorithm="approx")
-        pairs = (found[i, 0].mid().man_exp() for i in range(size))
-        return [Fraction(int(m)) * Fraction(2) ** int(e) for m, e in pairs]
-    finally:
-        flint.ctx.prec = before
+        pairs = [found[i, 0].mid().man_exp() for i in range(size)]
+    return [Fraction(int(m)) * Fraction(2) ** int(e) for m, e in pairs]
 
 
 def solved_by_mpfr(a, b, precision):

@@ -30,7 +30,7 @@ def both(a, b):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_operands(rng, shape, dtype, transposed):
-    rows, depth = shape
+    _, depth = shape
     a, b = (rng.standard_normal(size) * 1000 for size in (shape, (depth, 40)))
     if transposed:
         a, b = (np.asfortranarray(x) for x in (a, b))
