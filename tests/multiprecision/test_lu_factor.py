@@ -4,7 +4,6 @@ import copy
 import pickle
 from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 
