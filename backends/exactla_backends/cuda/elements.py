@@ -34,7 +34,7 @@ SCAN_LEAST, SCAN_BLOCKS = 256, 4096
 ROUNDING_BLOCKS = 16384
 """Blocks of four warps that round results, if there is work for so many: they keep any device busy several times."""
 
-SETTLING_BLOCKS = 1024
+SETTLING_BLOCKS = 4096
 """Blocks of four warps, each of which takes doubtful results in turn."""
 
 _GRID = 65535

@@ -175,7 +175,7 @@ XL_FUNCTION xl_octet_words xl_octets(const uint32_t limbs[XL_LIMBS * XL_LANES], 
 
 /* Rows that are contiguous in memory: neighbouring threads take neighbouring rows, and turn the residues of a tile in
  * shared memory, so that they are written along the inner dimension. */
-XL_KERNEL __launch_bounds__(XL_ROW_THREADS *XL_DEPTH_THREADS, XL_LIMBS > 3 || XL_LANES < 16 ? 1 : 2)
+XL_KERNEL __launch_bounds__(XL_ROW_THREADS *XL_DEPTH_THREADS, XL_LIMBS > 3 || XL_LANES < 16 ? 1 : XL_LIMBS > 2 ? 2 : 3)
     xl_cuda_residues8(const __grid_constant__ xl_conversion c, const __grid_constant__ xl_residue_rows table) {
     __shared__ xl_octet_words tile[XL_TILE_PLANES][XL_ROW_THREADS][XL_DEPTH_THREADS + 1];
     const int64_t base = (int64_t)blockIdx.x * XL_ROW_THREADS, row = base + threadIdx.x;

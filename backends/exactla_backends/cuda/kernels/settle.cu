@@ -61,15 +61,41 @@ XL_FUNCTION void xl_add_product(uint32_t acc[XL_LIMBS], uint64_t left, uint64_t 
 
 #define XL_AHEAD 8 /* entries of each side that a thread reads before it uses them: columns lie far apart in memory */
 
-/* A warp takes a result at a time. */
-XL_KERNEL xl_cuda_settle(const __grid_constant__ xl_settlement s) {
+/* Ensures: acc += more. */
+XL_FUNCTION void xl_add(uint32_t acc[XL_LIMBS], const uint32_t more[XL_LIMBS]) {
+    uint64_t carry = 0;
+#pragma unroll
+    for (int32_t l = 0; l < XL_LIMBS; ++l) {
+        carry += (uint64_t)acc[l] + more[l];
+        acc[l] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+/* Ensures: acc is the sum of the accumulators of a warp, in every lane. */
+XL_FUNCTION void xl_warp_sum(uint32_t acc[XL_LIMBS]) {
+#pragma unroll
+    for (int32_t step = 16; step > 0; step /= 2) {
+        uint32_t more[XL_LIMBS];
+#pragma unroll
+        for (int32_t l = 0; l < XL_LIMBS; ++l)
+            more[l] = __shfl_xor_sync(0xffffffffu, acc[l], step);
+        xl_add(acc, more);
+    }
+}
+
+#define XL_WARPS 4 /* of a block */
+
+/* A block takes a result at a time, so that few are left when the last blocks work. */
+XL_KERNEL __launch_bounds__(32 * XL_WARPS) xl_cuda_settle(const __grid_constant__ xl_settlement s) {
     const xl_format left_format = {XL_LEFT_FORMAT}, right_format = {XL_RIGHT_FORMAT}, format = {XL_FORMAT};
-    const int32_t lane = threadIdx.x & 31;
+    __shared__ uint32_t sums[2][XL_WARPS][XL_LIMBS]; /* of two results, one of which may still be read */
+    const int32_t lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     const int64_t found = s.doubtful[0], count = found < s.capacity ? found : s.capacity;
+    int32_t side = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0 && found > count)
         atomicAdd(s.left_over, (int32_t)(found - count < 1 << 30 ? found - count : 1 << 30));
-    for (int64_t n = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / 32; n < count;
-         n += (int64_t)gridDim.x * blockDim.x / 32) {
+    for (int64_t n = blockIdx.x; n < count; n += gridDim.x, side ^= 1) {
         const int64_t entry = s.doubtful[1 + n];
         const int64_t column = entry % s.columns, row = entry / s.columns % s.rows, pair = entry / (s.rows * s.columns);
         const int64_t i = s.places[pair], j = s.places[s.pairs + pair];
@@ -79,7 +105,7 @@ XL_KERNEL xl_cuda_settle(const __grid_constant__ xl_settlement s) {
 #pragma unroll
         for (int32_t l = 0; l < XL_LIMBS; ++l)
             acc[l] = 0;
-        for (int64_t first = lane; first < s.depth; first += 32 * XL_AHEAD) {
+        for (int64_t first = 32 * XL_AHEAD * warp + lane; first < s.depth; first += 32 * XL_AHEAD * XL_WARPS) {
             uint64_t left[XL_AHEAD], right[XL_AHEAD];
 #pragma unroll
             for (int32_t ahead = 0; ahead < XL_AHEAD; ++ahead) {
@@ -91,17 +117,15 @@ XL_KERNEL xl_cuda_settle(const __grid_constant__ xl_settlement s) {
             for (int32_t ahead = 0; ahead < XL_AHEAD; ++ahead)
                 xl_add_product(acc, left[ahead], right[ahead], left_exponent + right_exponent);
         }
+        xl_warp_sum(acc);
+        if (lane == 0)
 #pragma unroll
-        for (int32_t step = 16; step > 0; step /= 2) {
-            uint64_t carry = 0;
-#pragma unroll
-            for (int32_t l = 0; l < XL_LIMBS; ++l) {
-                carry += (uint64_t)acc[l] + __shfl_xor_sync(0xffffffffu, acc[l], step);
-                acc[l] = (uint32_t)carry;
-                carry >>= 32;
-            }
-        }
-        if (lane < 2 && s.roundings[lane] >= 0) {
+            for (int32_t l = 0; l < XL_LIMBS; ++l)
+                sums[side][warp][l] = acc[l];
+        __syncthreads();
+        if (threadIdx.x < 2 && s.roundings[lane] >= 0) {
+            for (int32_t other = 1; other < XL_WARPS; ++other)
+                xl_add(acc, sums[side][other]);
             const xl_rounded8 rounded =
                 xl_round_magnitude(xl_magnitude_of(acc), (int32_t)(left_exponent + right_exponent + s.shift));
             const xl_encoding word = xl_encode8(rounded, (int32_t)s.roundings[lane]);
