@@ -11,6 +11,7 @@ import gmpy2
 import numpy as np
 
 from exactla.arrays import Source, read
+from exactla.core import dyadics
 from exactla.core.decoding import decoded
 from exactla.core.scaling import Integers, RationalRows, common_denominator, compact
 from exactla.errors import NonFiniteError
@@ -45,7 +46,7 @@ def read_exact(array: Any, name: str, dimensions: tuple[int, ...] = (2,)) -> Exa
     NonFiniteError
         An entry is NaN or infinite.
     OverflowError, WorkspaceError
-        The exponent of an `MPArray` is so far from 0 that its entries are too long for rational numbers.
+        The exponent of an `MPArray` or of an entry is so far from 0 that it is too long for rational numbers.
     """
     if isinstance(array, MPArray):
         return _from_mparray(array, name, dimensions)
@@ -118,22 +119,22 @@ def _ratio(entry: Any, name: str, shape: tuple[int, ...], index: tuple[int, int]
     """The rational number that an entry is, as a gmpy2.mpq."""
     if isinstance(entry, (Integral, np.bool_)):
         return gmpy2.mpq(int(entry))
-    place = index[: len(shape)]
+    where = f"{name}[{', '.join(map(str, index[: len(shape)]))}]"
     kind = type(entry)
-    if kind.__module__.startswith("flint"):
-        if kind.__name__ == "fmpz":
-            return gmpy2.mpq(int(entry))
-        if kind.__name__ == "fmpq":
-            return gmpy2.mpq(int(entry.p), int(entry.q))
-    elif hasattr(entry, "as_integer_ratio"):
-        try:
-            return gmpy2.mpq(*map(int, entry.as_integer_ratio()))
-        except (OverflowError, ValueError):
-            raise NonFiniteError(name, place) from None
-    elif hasattr(entry, "numerator") and hasattr(entry, "denominator"):
-        return gmpy2.mpq(int(entry.numerator), int(entry.denominator))
-    where = ", ".join(map(str, place))
-    raise TypeError(f"{name}[{where}] is a {type_name(entry)}; exact numbers are integers, rationals and floats")
+    if kind.__module__.startswith("flint") and kind.__name__ not in ("fmpz", "fmpq"):
+        raise TypeError(f"{where} is a {type_name(entry)}; exact numbers are integers, rationals and floats")
+    try:
+        return gmpy2.mpq(*dyadics.ratio(entry))
+    except dyadics.NotFiniteError:
+        raise NonFiniteError(name, index[: len(shape)]) from None
+    except OverflowError as error:
+        raise OverflowError(f"{where}: {error}") from None
+    except TypeError:
+        if hasattr(entry, "numerator") and hasattr(entry, "denominator"):
+            return gmpy2.mpq(int(entry.numerator), int(entry.denominator))
+        raise TypeError(
+            f"{where} is a {type_name(entry)}; exact numbers are integers, rationals and floats"
+        ) from None
 
 
 def _from_floats(encodings: Integers, format: FloatFormat, name: str, shape: tuple[int, ...]) -> RationalRows:

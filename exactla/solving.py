@@ -71,7 +71,7 @@ def solve(A: Any, b: Any, *, singular: str = "raise", progress: Progress | None 
     WorkspaceError
         The work does not fit the workspace limit.
     OverflowError
-        The exponent of an `MPArray` is so far from 0 that an entry takes more than 2**28 bits.
+        The exponent of an `MPArray` or of an entry is so far from 0 that an entry takes more than 2**28 bits.
 
     Notes
     -----

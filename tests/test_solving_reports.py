@@ -1,11 +1,13 @@
 """Systems that broke other programs (each named by its report), and matrices with known answers."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import flint
 import gmpy2
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
@@ -151,6 +153,22 @@ def test_entries_that_are_no_numbers(wrong):
         xl.solve(np.eye(2) * 1j, [1, 1])
     with pytest.raises(ValueError, match="ragged"):
         xl.solve([[1, 2], [1]], [1, 1])
+
+
+@pytest.mark.parametrize(
+    "number", [Decimal("1e999999999999"), Decimal("1e-999999999999"), mpmath.mpf("1e10000000000")]
+)
+def test_entries_that_are_too_long_to_be_written_are_refused_at_once(number):
+    with pytest.raises(OverflowError, match=r"^A\[0, 0\]: about .* bits to be written out"):
+        xl.solve([[number]], [1])
+    with pytest.raises(OverflowError, match=r"^b\[0\]: about"):
+        xl.solve([[1]], [number])
+
+
+def test_decimals_and_numbers_of_mpmath_are_exact():
+    assert xl.solve([[Decimal("0.1"), 0], [0, mpmath.mpf("0.1")]], [1, 1]).tolist() == [10, 1 / Fraction(0.1)]
+    with pytest.raises(xl.NonFiniteError, match=r"b\[0\]"):
+        xl.solve([[1]], [Decimal("-inf")])
 
 
 def test_octave_symbolic_1304_long_results_can_be_shown():

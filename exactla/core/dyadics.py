@@ -5,6 +5,7 @@ Knows gmpy2, mpmath and python-flint by the names of their types, and imports no
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -15,6 +16,9 @@ LEAST_PRECISION = 2
 """Bits: MPFR's numbers of fewer cannot be asked for through gmpy2."""
 
 MOST_EXPONENT = 1 << 60
+
+MOST_WRITTEN_BITS = 1 << 28
+"""Of a number that is written out, with its power of two."""
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _RATIO = re.compile(r"[+-]?\d+/0*[1-9]\d*")
@@ -44,12 +48,16 @@ def exact(value: Any) -> Dyadic:
         It is no real number.
     NotDyadicError, NotFiniteError
         It is none that has such a form.
+    OverflowError
+        A decimal number has more than `MOST_WRITTEN_BITS` bits.
     """
     if isinstance(value, (Integral, np.bool_)):
         return Dyadic(int(value), 0)
     reader = _READERS.get((type(value).__module__.partition(".")[0], type(value).__name__))
     if reader is not None:
         return reader(value)
+    if isinstance(value, Decimal):
+        return _from_decimal(value)
     if isinstance(value, (float, np.floating, Fraction)) or hasattr(value, "as_integer_ratio"):
         try:
             numerator, denominator = value.as_integer_ratio()
@@ -65,6 +73,40 @@ def _ratio(numerator: int, denominator: int) -> Dyadic:
     if denominator & (denominator - 1):
         raise NotDyadicError
     return Dyadic(numerator, 1 - denominator.bit_length())
+
+
+def _from_decimal(value: Decimal) -> Dyadic:
+    numerator, denominator = _decimal_ratio(value)
+    return _ratio(numerator, denominator)
+
+
+def _decimal_ratio(value: Decimal) -> tuple[int, int]:
+    """Numerator and denominator.
+
+    Raises
+    ------
+    NotFiniteError
+        It is a NaN or an infinity.
+    OverflowError
+        They have more than `MOST_WRITTEN_BITS` bits: powers of ten are written out.
+    """
+    if not value.is_finite():
+        raise NotFiniteError(str(value))
+    if not value:  # whatever its exponent
+        return 0, 1
+    import gmpy2
+
+    sign, digits, power = value.as_tuple()
+    # a digit, and a power of ten, take less than 4 bits
+    _check_written(4 * (len(digits) + abs(int(power))))
+    whole, scale = int(Decimal((sign, digits, 0))), gmpy2.mpz(10) ** abs(int(power))
+    found = gmpy2.mpq(whole * scale) if int(power) > 0 else gmpy2.mpq(whole, scale)
+    return int(found.numerator), int(found.denominator)
+
+
+def _check_written(bits: int) -> None:
+    if bits > MOST_WRITTEN_BITS:
+        raise OverflowError(f"about {bits:,} bits to be written out, and {MOST_WRITTEN_BITS:,} are the most")
 
 
 def _from_mpfr(value: Any) -> Dyadic:
@@ -111,21 +153,108 @@ _READERS: dict[tuple[str, str], Callable[[Any], Dyadic]] = {
 
 
 def ratio(value: Any) -> tuple[int, int]:
-    """Numerator and positive denominator of a number of any kind that `exact` or a `Rounder` takes."""
+    """Numerator and positive denominator of a number of any kind that `exact` or a `Rounder` takes.
+
+    Raises
+    ------
+    TypeError
+        It is no real number.
+    NotFiniteError
+        It is a NaN or an infinity.
+    OverflowError
+        Its exponent is so far from 0 that they have more than `MOST_WRITTEN_BITS` bits.
+    """
     parts = _parts(value)
     if parts is not None:
         return int(parts[0]), int(parts[1])
     significand, exponent = exact(value)
+    if not significand:
+        return 0, 1
+    _check_written(significand.bit_length() + abs(exponent))
     return significand << max(exponent, 0), 1 << max(-exponent, 0)
 
 
 def _parts(value: Any) -> tuple[Any, Any] | None:
+    if isinstance(value, Decimal):
+        return _decimal_ratio(value)
     if isinstance(value, Fraction):
         return value.numerator, value.denominator
     kind = type(value).__module__.partition(".")[0], type(value).__name__
     if kind == ("gmpy2", "mpq"):
         return value.numerator, value.denominator
     return (int(value.p), int(value.q)) if kind == ("flint", "fmpq") else None
+
+
+def standing_in(value: Any, exponent: int, bits: int) -> Dyadic:
+    """A number that compares as another one does with each multiple of 2**exponent below 2**(exponent + bits).
+
+    Magnitudes are meant. It is the number itself where it is such a multiple; else it lies half way between two of them,
+    or, as an infinity does, beyond all.
+
+    Raises
+    ------
+    TypeError
+        The other one is no real number.
+    NotFiniteError
+        It is a NaN.
+    OverflowError
+        It is a decimal number of more than `MOST_WRITTEN_BITS` bits, and no shorter than the multiples.
+    """
+    beyond = exponent + bits
+    try:
+        sign, lowest, highest = _position(value)
+    except NotFiniteError:
+        sign, lowest, highest = _sign_of_infinity(value), beyond, beyond
+    if lowest >= beyond:
+        return Dyadic(sign, beyond)
+    if highest <= exponent:
+        return Dyadic(sign, exponent - 1 if sign else 0)
+    numerator, denominator = _in_units(value, exponent)
+    quotient, left = divmod(numerator, denominator)
+    return Dyadic(2 * quotient + 1, exponent - 1) if left else Dyadic(quotient, exponent)
+
+
+def _position(value: Any) -> tuple[int, int, int]:
+    """The sign of a number, and l and h with 2**l <= its magnitude < 2**h, unless it is 0."""
+    if isinstance(value, Decimal) and value.is_finite() and value:
+        # 10**place <= magnitude < 10**(place + 1), and 2**3 < 10 < 2**4
+        place = value.adjusted()
+        return (-1 if value < 0 else 1), min(3 * place, 4 * place), max(3 * (place + 1), 4 * (place + 1))
+    parts = None if isinstance(value, Decimal) else _parts(value)
+    if parts is None:
+        significand, exponent = exact(value)
+        length = significand.bit_length()
+        return (significand > 0) - (significand < 0), exponent + length - 1, exponent + length
+    numerator, length = int(parts[0]), int(parts[0]).bit_length() - int(parts[1]).bit_length()
+    return (numerator > 0) - (numerator < 0), length - 1, length + 1
+
+
+def _in_units(value: Any, exponent: int) -> tuple[int, int]:
+    """Numerator and denominator of a number in units of 2**exponent, of which it is not far from some multiple."""
+    parts = _parts(value)
+    if parts is None:
+        significand, own = exact(value)
+        shift, parts = own - exponent, (significand, 1)
+    else:
+        shift = -exponent
+    return int(parts[0]) << max(shift, 0), int(parts[1]) << max(-shift, 0)
+
+
+def _sign_of_infinity(value: Any) -> int:
+    """1 or -1.
+
+    Raises
+    ------
+    NotFiniteError
+        The value is a NaN.
+    """
+    try:
+        sign = bool(value > 0) - bool(value < 0)
+    except ArithmeticError:  # of decimal, whose NaNs do not compare
+        sign = 0
+    if not sign:
+        raise NotFiniteError(str(value))
+    return sign
 
 
 class Rounder:
@@ -145,6 +274,8 @@ class Rounder:
 
     def __call__(self, value: Any) -> Dyadic:
         """The nearest to a number, which is exact where that has few enough bits."""
+        if isinstance(value, Decimal) and value.is_finite():
+            return self.of_text(str(value))
         parts = _parts(value)
         if parts is None:
             found = exact(value)

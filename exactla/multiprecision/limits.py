@@ -4,7 +4,7 @@ from typing import Any
 
 from exactla.arguments import integer
 from exactla.backend import Multiprecision
-from exactla.core.dyadics import LEAST_PRECISION
+from exactla.core.dyadics import LEAST_PRECISION, MOST_WRITTEN_BITS
 from exactla.core.limbs import OCTETS
 from exactla.core.planning import FREE_SHARE
 from exactla.errors import WorkspaceError
@@ -15,10 +15,6 @@ SMALL = 1 << 26
 
 MOST_PRECISION = 1 << 18
 """Bits of an entry of a product or a factor."""
-
-
-MOST_WRITTEN_BITS = 1 << 28
-"""Of a number that is written out, with its power of two."""
 
 
 def check_room(entries: int, limbs: int, verbs: Multiprecision | None = None) -> None:

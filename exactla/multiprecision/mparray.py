@@ -3,7 +3,6 @@
 Conversions of floats work on bit patterns in NumPy, those of objects entry by entry (`exactla.multiprecision.objects`).
 """
 
-from numbers import Rational
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from exactla.core import dyadics
 from exactla.core.limbs import LIMB, from_limbs, limbs_needed, to_limbs, trimmed
 from exactla.errors import NonFiniteError
 from exactla.formats import FLOAT64, BigIntegerFormat
+from exactla.libraries import bits as float_bits
 from exactla.libraries.base import Source
 from exactla.multiprecision import arithmetic, objects, places
 from exactla.multiprecision.conversions import COMPONENTS, Convertible
@@ -43,8 +43,9 @@ class MPArray(Convertible):
     to the lowest bit of any asks for: ``[1e300, 1e-300]`` takes 33 limbs an entry. What does not fit the workspace
     limit raises `WorkspaceError`.
 
-    Sums, differences and products with a number are exact, and comparisons go by value, entry by entry. Indexing
-    gives an `MPArray` again, of no axes for an entry. Nothing converts to an array of floats unasked: ``np.asarray``
+    Sums, differences and products with a number are exact, and comparisons go by value, entry by entry, with rational
+    and decimal numbers and infinities too; a NaN raises `NonFiniteError`. Indexing gives an `MPArray` again, of no axes
+    for an entry. Nothing converts to an array of floats unasked: ``np.asarray``
     and functions of NumPy raise TypeError.
 
     Numbers made of an array on a device live there, and so does what is computed of them; ``to_device`` moves them.
@@ -171,7 +172,7 @@ class MPArray(Convertible):
         Parameters
         ----------
         array : nested list or object array
-            Of Fractions, ``gmpy2.mpq``, integers and other exact numbers.
+            Of Fractions, ``gmpy2.mpq``, integers, decimals and other exact numbers.
         precision : int, optional
             Significant bits to which every entry is rounded: to nearest, ties to even. Without it all have to be
             integers times powers of two.
@@ -184,6 +185,8 @@ class MPArray(Convertible):
             Without a precision, an entry is no integer times a power of two; or the precision is below 2.
         NonFiniteError
             An entry is NaN or infinite.
+        OverflowError
+            Without a precision, a decimal number takes more than 2**28 bits.
         WorkspaceError
             The exponents are so far apart that the limbs do not fit.
         """
@@ -321,9 +324,10 @@ class MPArray(Convertible):
 
     def _compared(self, other: Any, told_by: Any) -> Any:
         """A bool for each entry, told by the sign of the difference, in an array of the limbs' library."""
-        if isinstance(other, Rational) and other.denominator != 1:
-            return (self * int(other.denominator))._compared(int(other.numerator), told_by)
-        right = _operand(other)
+        try:
+            right = _operand(other)
+        except (ValueError, OverflowError):  # numbers that no array holds
+            right = _standing_in(other, self)
         if right is None:
             return NotImplemented
         left, right = _on_one_device(self, right)
@@ -405,6 +409,28 @@ def _operand(value: Any) -> MPArray | None:
         return MPArray._of_objects(value, dyadics.exact, "", objects.OPERAND)
     except TypeError:
         return None
+
+
+def _standing_in(value: Any, compared: MPArray) -> MPArray:
+    """Numbers that compare with an array as other ones do which no array holds: infinities, and 1/3 or 0.1.
+
+    Raises
+    ------
+    NonFiniteError
+        One of them is a NaN.
+    OverflowError
+        One is a decimal number that is too long to be written out.
+    """
+    name, source = objects.OPERAND, None
+    if is_array(value) and not (isinstance(value, np.ndarray) and value.dtype.hasobject):
+        source = read(value, "array")
+        name, value = source.name, float_bits.typed(source.library.host_encodings(source), source.format)
+    exponent, bits = compared.exponent, compared.bits
+    try:
+        found = MPArray._of_objects(value, lambda x: dyadics.standing_in(x, exponent, bits), "numbers are exact", name)
+    except NonFiniteError as fault:
+        raise NonFiniteError(fault.operand, fault.index, "a NaN compares with no number") from None
+    return found if source is None else MPArray._of(places.beside(found.limbs, source), found.exponent)
 
 
 def _check_real(source: Source) -> None:

@@ -84,8 +84,8 @@ def read(array: Objects, name: str, read_one: Callable[[Any], Dyadic], accepted:
 
     Raises
     ------
-    TypeError, NonFiniteError, ValueError
-        By an entry: it is of another kind, not finite, or not exact.
+    TypeError, NonFiniteError, ValueError, OverflowError
+        By an entry: it is of another kind, not finite, not exact, or too long.
     WorkspaceError
         The entries' exponents are so far apart that their limbs do not fit.
     """
@@ -104,8 +104,8 @@ def read(array: Objects, name: str, read_one: Callable[[Any], Dyadic], accepted:
         except TypeError:
             kind = type_name(value)
             raise TypeError(f"{_entry(name, array.shape, position)} is a {kind}; {accepted}") from None
-        except ValueError as error:
-            raise ValueError(f"{_entry(name, array.shape, position)}: {error}") from None
+        except (ValueError, OverflowError) as error:
+            raise type(error)(f"{_entry(name, array.shape, position)}: {error}") from None
     return _joined(numbers, array.shape)
 
 

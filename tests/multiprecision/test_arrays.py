@@ -3,9 +3,12 @@
 import copy
 import operator
 import pickle
+from decimal import Decimal
 from fractions import Fraction
 
+import flint
 import gmpy2
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -110,6 +113,58 @@ def test_comparisons_with_numbers_that_no_array_holds(values, number):
     for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
         assert compare(mp(values), number).tolist() == [compare(x, number) for x in values]
         assert compare(mp(values), gmpy2.mpq(number)).tolist() == [compare(x, number) for x in values]
+
+
+INF = float("inf")
+ORDERS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+
+
+@given(st.lists(DYADICS, min_size=1, max_size=4), st.decimals(allow_nan=False), st.fractions())
+def test_comparisons_with_decimals_rationals_and_infinities(values, decimal, number):
+    x = mp(values)
+    exact = decimal if decimal.is_infinite() else Fraction(decimal)
+    for compare in ORDERS:
+        assert compare(x, decimal).tolist() == [compare(v, exact) for v in values]
+        assert compare(x, flint.fmpq(number.numerator, number.denominator)).tolist() == [
+            compare(v, number) for v in values
+        ]
+        for other in (INF, -INF, np.float32(INF), gmpy2.mpfr("-inf"), Decimal("-inf")):
+            assert compare(x, other).tolist() == [compare(0.0, float(other))] * len(values)
+            assert compare(other, x).tolist() == [compare(float(other), 0.0)] * len(values)
+
+
+@given(st.lists(DYADICS, min_size=3, max_size=3), st.fractions())
+def test_comparisons_with_arrays_that_hold_such_numbers(values, number):
+    x = mp(values)
+    objects = np.array([number, Decimal("0.1"), INF], object)
+    for compare in ORDERS:
+        expected = [compare(v, y) for v, y in zip(values, (number, Fraction(1, 10), INF), strict=True)]
+        assert compare(x, objects).tolist() == expected
+        for dtype in ("float64", "float16"):
+            floats = np.array([1.5, -INF, INF], dtype)
+            assert compare(x, floats).tolist() == [compare(v, y) for v, y in zip(values, floats.tolist(), strict=True)]
+
+
+def test_comparisons_with_what_takes_too_long_to_write():
+    x = mp([1, -3, 0])
+    assert (x < Decimal("1e999999999999")).all()
+    assert (x > Decimal("1e-999999999999")).tolist() == [True, False, False]
+    assert (x < mpmath.mpf("1e-10000000000000000000")).tolist() == [False, True, True]
+    far = x.scaled(10**30)
+    assert (far > Decimal("1e999999999999")).tolist() == [True, False, False]
+    assert (far < INF).all()
+    assert (far > Fraction(1, 3)).tolist() == [True, False, False]
+    with pytest.raises(OverflowError, match="^the operand: about .* bits to be written out"):
+        x.scaled(10**12) < Decimal("1e280000000000")
+
+
+@pytest.mark.parametrize(
+    "other", [float("nan"), Decimal("NaN"), Decimal("sNaN"), np.array([INF, np.nan]), np.array([1, np.nan], object)]
+)
+def test_a_nan_compares_with_no_number(other):
+    for compare in ORDERS:
+        with pytest.raises(xl.NonFiniteError, match="a NaN compares with no number"):
+            compare(mp([1, 2]), other)
 
 
 FACTORS = st.one_of(

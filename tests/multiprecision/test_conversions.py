@@ -1,5 +1,6 @@
 """Conversions of `MPArray` against Fractions: exact both ways, or rounded once."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import flint
@@ -307,6 +308,25 @@ def test_components_beyond_the_largest_float():
 def test_errors(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False), PRECISIONS)
+def test_decimal_numbers_are_rounded_once(number, precision):
+    expected = rounded(Fraction(number), precision)
+    assert MPArray.from_fractions([number, 1], precision).tolist() == [expected, 1]
+
+
+def test_decimal_numbers_that_are_dyadic_come_as_they_are():
+    numbers = [Decimal("0.5"), Decimal("-2.5e3"), Decimal("0e-99999999999"), Decimal("1e400")]
+    assert MPArray.from_fractions(numbers).tolist() == [Fraction(1, 2), -2500, 0, 10**400]
+    with pytest.raises(ValueError, match=r"array\[0\] = 0.1 is no integer times a power"):
+        MPArray.from_fractions([Decimal("0.1")])
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "1e-999999999", "1e99999999999999"])
+def test_decimal_numbers_too_long_to_be_written_are_refused_at_once(number):
+    with pytest.raises(OverflowError, match=r"^array\[0\]: about .* bits to be written out"):
+        MPArray.from_fractions([Decimal(number)])
 
 
 def test_mpmath_matrices_and_flint_matrices():
