@@ -3,26 +3,23 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exactla import settings
 from exactla.backend import ComponentProducts
+from exactla.core.expansions import Words
 from exactla.core.moduli import ResidueBase
 from exactla.core.planning import arithmetic, sum_bits
 from exactla.errors import WorkspaceError
 from exactla.formats import FLOAT64
 from exactla.libraries.base import Source
-from exactla.libraries.bits import typed
 from exactla.multiprecision.conversions import COMPONENTS
 from exactla.multiprecision.multiplying import blocks_of_rows, rows_at_a_time, wanted_moduli
 from exactla.multiprecision.places import HOST, verbs_for
 from exactla.results import Info
 
-Words = NDArray[np.uint64]
 
-
-def product(left: Source, right: Source) -> tuple[Any, Info] | None:
-    """The components of left @ right, and an account; None for the general path, which says what is wrong, too."""
+def product(left: Source, right: Source) -> tuple[Words, Info] | None:
+    """Encodings of components of left @ right, and an account; None for the general path, which tells faults, too."""
     if not (_is_taken(left) and _is_taken(right)) or 0 in (*left.shape, *right.shape):
         return None
     verbs = verbs_for(HOST)
@@ -56,7 +53,7 @@ def product(left: Source, right: Source) -> tuple[Any, Info] | None:
         host_syncs=2,
         workspace_bytes=needed,
     )
-    return typed(found, FLOAT64), info
+    return found, info
 
 
 def _is_taken(source: Source) -> bool:

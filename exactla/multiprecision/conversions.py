@@ -75,14 +75,19 @@ class Convertible(LimbArray):
         OverflowError
             An entry is beyond the largest float64.
         """
-        if count not in COMPONENTS:
-            raise ValueError(f"a number has 2, 3 or 4 components, got {count}")
+        wanted = integer(count, "a number of components")
+        if wanted not in COMPONENTS:
+            raise ValueError(f"a number has 2, 3 or 4 components, got {wanted}")
+        return self._floats(self._component_words(wanted), FLOAT64)
+
+    def _component_words(self, count: int) -> expansions.Words:
+        """The encodings of `to_components` on the host."""
         words = places.expansions().components(self._on_host(), self.exponent, count)
         beyond = (words & np.uint64((1 << 63) - 1)) > FLOAT64.largest
         if beyond.any():
             place = np.unravel_index(int(beyond.any(axis=1).argmax()), self.shape)
             raise OverflowError(f"entry {[int(i) for i in place]} is beyond the largest float64")
-        return self._floats(words.reshape(*self.shape, count), FLOAT64)
+        return words.reshape(*self.shape, count)
 
     def to_mpfr(self, precision: int | None = None) -> NDArray[np.object_]:
         """An object array of ``gmpy2.mpfr``, exact, or rounded once to a precision (to nearest, ties to even).

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from exactla.arrays import agree_where_arrays, read
+from exactla.arrays import agree_where_arrays, is_array, read
+from exactla.core.expansions import Words
+from exactla.formats import FLOAT64
 from exactla.libraries.base import Source
 from exactla.multiprecision import component_products
 from exactla.multiprecision.limits import computed_precision
@@ -30,9 +32,9 @@ def mp_mm(a: Any, b: Any, precision: int | None = None, *, return_info: bool = F
     Returns
     -------
     MPArray or float64 array
-        ``a @ b``, on the device of both. The product of two arrays of d components has d components, each the nearest
-        float64 to what those before it leave of the exact sum, which is rounded to `precision` bits first where that
-        is asked for.
+        ``a @ b``, on the device of both. The product of two arrays of d components has d components, in an array of
+        their library, each the nearest float64 to what those before it leave of the exact sum, which is rounded to
+        `precision` bits first where that is asked for.
     Info
         Only with `return_info`.
 
@@ -54,8 +56,11 @@ def mp_mm(a: Any, b: Any, precision: int | None = None, *, return_info: bool = F
     agree_where_arrays(a=a, b=b)
     wanted = None if precision is None else computed_precision(precision)
     left, right = _read(a, "a"), _read(b, "b")
-    if wanted is None and isinstance(left, Source) and isinstance(right, Source):
-        found, info = component_products.product(left, right) or _of_limbs(left, right, wanted)
+    if isinstance(left, Source) and isinstance(right, Source):
+        words, info = _of_components(left, right, wanted)
+        # lists are read as arrays of NumPy, and go with any
+        like = left if is_array(a) else right
+        found = like.library.from_host(words, FLOAT64, like)
     else:
         found, info = _of_limbs(left, right, wanted)
     return (found, info) if return_info else found
@@ -71,12 +76,19 @@ def _read(array: Any, name: str) -> MPArray | Source:
     return source
 
 
-def _of_limbs(left: MPArray | Source, right: MPArray | Source, precision: int | None) -> tuple[Any, Info]:
+def _of_components(left: Source, right: Source, precision: int | None) -> tuple[Words, Info]:
+    """The encodings of the components of a product, and an account."""
+    direct = component_products.product(left, right) if precision is None else None
+    if direct is not None:
+        return direct
+    product, info = _of_limbs(left, right, precision)
+    return product._component_words(max(x.shape[-1] for x in (left, right))), info
+
+
+def _of_limbs(left: MPArray | Source, right: MPArray | Source, precision: int | None) -> tuple[MPArray, Info]:
     """The product by way of limbs, and an account."""
     sides = [x if isinstance(x, MPArray) else MPArray._of_components(x) for x in (left, right)]
-    product, info = multiplied(sides[0], sides[1], precision)
-    counts = [x.shape[-1] for x in (left, right) if isinstance(x, Source)]
-    return product.to_components(max(counts)) if len(counts) == 2 else product, info
+    return multiplied(sides[0], sides[1], precision)
 
 
 def multiplied(left: MPArray, right: MPArray, precision: int | None) -> tuple[MPArray, Info]:

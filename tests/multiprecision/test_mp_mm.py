@@ -65,6 +65,19 @@ def test_components(backend, rng, count):
             rest -= Fraction(float(component))
 
 
+@pytest.mark.parametrize("precision", [None, 60])
+def test_components_are_of_the_library_of_the_operands(library, precision):
+    if "float64" not in library.dtypes:
+        pytest.skip(f"{library.name} has no float64")
+    numbers = [[Fraction(1, 3), Fraction(-2, 7), 5], [6, Fraction(1, 10**9), -1]]
+    host = xl.MPArray.from_fractions(numbers, 106).to_components(2)
+    a, b = library.make(host), library.make(np.ascontiguousarray(host.swapaxes(0, 1)))
+    expected = xl.mp_mm(host, host.swapaxes(0, 1), precision)
+    for found in (xl.mp_mm(a, b, precision), xl.mp_mm(host.tolist(), b, precision)):
+        assert library.device(found) == library.device(a)
+        assert np.array_equal(library.host(found), expected)
+
+
 def has_octets(backend):
     return any(256 in e.modulus_limits for e in xl.registry.load(backend).multiprecision.engines)
 
