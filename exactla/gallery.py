@@ -40,7 +40,7 @@ def hilbert(n: int, precision: int) -> MPArray:
     MPArray([[1, 0.5], [0.5, 0.33333333333333333]], 102 bits * 2**-101)
     """
     size = _size(n)
-    return _reciprocals(2 * size - 1, precision)[_sums(size)]
+    return _reciprocals(size, precision)[_sums(size)]
 
 
 def lotkin(n: int, precision: int) -> MPArray:
@@ -52,16 +52,17 @@ def lotkin(n: int, precision: int) -> MPArray:
         As in `hilbert`.
     """
     size = _size(n)
-    places = _sums(size)
+    reciprocals, places = _reciprocals(size, precision), _sums(size)
     places[:1] = 0
-    return _reciprocals(2 * size - 1, precision)[places]
+    return reciprocals[places]
 
 
-def _reciprocals(count: int, precision: int) -> MPArray:
-    """1 / 1, 1 / 2, ... of a Hankel matrix."""
+def _reciprocals(n: int, precision: int) -> MPArray:
+    """1 / 1, 1 / 2, ..., the entries of a Hankel matrix of n rows, where that has room."""
     import gmpy2
 
-    return MPArray.from_fractions([gmpy2.mpq(1, k) for k in range(1, max(count, 0) + 1)], precision)
+    check_room(n * n, checked_precision(precision) // LIMB + 1)
+    return MPArray.from_fractions([gmpy2.mpq(1, k) for k in range(1, 2 * n)], precision)
 
 
 def _sums(n: int) -> NDArray[np.intp]:
@@ -119,11 +120,16 @@ def vandermonde(nodes: Any, precision: int) -> MPArray:
     values = nodes.to_fractions() if isinstance(nodes, MPArray) else as_objects(nodes, "nodes")
     if values.ndim != 1:
         raise ValueError(f"nodes has shape {values.shape}; it must have 1 axis")
-    rounder = dyadics.Rounder(checked_precision(precision))
+    bits = checked_precision(precision)
+    check_room(len(values) ** 2, bits // LIMB + 1)
+    rounder = dyadics.Rounder(bits)
     MPArray._of_objects(values, dyadics.Rounder(2), "numbers are exact", "nodes")  # raises where a node is no number
     entries = np.empty((len(values), len(values)), object)
-    for row, value in zip(entries, values, strict=True):
-        numerator, denominator = map(gmpy2.mpz, dyadics.ratio(value))
+    for i, (row, value) in enumerate(zip(entries, values, strict=True)):
+        try:
+            numerator, denominator = map(gmpy2.mpz, dyadics.ratio(value))
+        except OverflowError as error:
+            raise OverflowError(f"nodes[{i}]: {error}") from None
         above = below = gmpy2.mpz(1)
         for j in range(len(values)):
             row[j] = rounder.of_ratio(above, below)

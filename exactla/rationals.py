@@ -62,7 +62,7 @@ class Rational:
             raise ZeroDivisionError("the denominator of a rational number is 0")
         divisor = common_divisor(values.ravel().tolist(), abs(denominator))
         divisor = divisor if denominator > 0 else -divisor
-        self._numerators = values // divisor if divisor != 1 else values
+        self._numerators = np.asarray(values // divisor, object) if divisor != 1 else values
         self._shape = values.shape
         self.denominator = int(denominator) // divisor
         self._like = like

@@ -266,7 +266,7 @@ def factor(A: Any, *, progress: Progress | None = None) -> "Factorization":
     return factors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Factorization:
     """A square matrix and its inverse modulo primes: what `factor` returns."""
 

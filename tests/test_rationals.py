@@ -84,6 +84,16 @@ def test_enclosures_hold_the_numbers(rng):
         x.round("complex64")
 
 
+def test_arrays_without_axes():
+    for x in (xl.Rational(5, 10), xl.Rational(np.array(1, object), 2)):
+        assert (x.shape, x.ndim, x.size, x.denominator) == ((), 0, 1, 2)
+        assert x[()] == x.tolist() == Fraction(1, 2)
+        assert x.round() == 0.5
+        assert x.round().shape == x.to_gmpy2().shape == ()
+        assert repr(x) == "Rational(1 / 2)"
+        assert x == xl.Rational(1, 2)
+
+
 def test_parts_that_are_no_integers():
     for numerators in ([0.5], ["1"], [None]):
         with pytest.raises(TypeError, match="a numerator is an integer, got a"):

@@ -267,6 +267,8 @@ def test_a_factorization_shows_its_shape_and_backend():
 def test_a_factorization_is_not_pickled():
     with pytest.raises(TypeError, match="pickle the matrix"):
         pickle.dumps(xl.factor([[1, 2], [3, 4]]))
+    assert len({xl.factor(np.eye(2)), xl.factor(np.eye(2))}) == 2
+    assert xl.factor(np.eye(2)) != xl.factor(np.eye(2))
 
 
 NUMBERS = [[3, -1, 2], [1 << 70, 5, 0], [1, 7, -4]]

@@ -2,13 +2,14 @@
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.arguments import integer
 from exactla.backend import Buffer, Multiprecision
 from exactla.core import numerals
 from exactla.core.limbs import OCTETS, Limbs, from_limbs
@@ -59,7 +60,8 @@ class LimbArray:
             No backend here keeps multiple-precision numbers on such devices.
         """
         with self._scope():
-            return self._of(places.on(kind, self.limbs), self.exponent)
+            limbs = places.on(kind, self.limbs)
+        return self if limbs is self.limbs else self._of(limbs, self.exponent)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -103,12 +105,12 @@ class LimbArray:
 
     def transpose(self, *axes: Any) -> Self:
         """The array with its axes in another order, in reverse without one; copied."""
-        order = _axes(axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes, self.ndim)
+        order = _axes(_arguments(axes), self.ndim)
         return self._gathered(arithmetic.numbered(self.shape).transpose(order))
 
     def reshape(self, *shape: Any) -> Self:
         """The same entries in C order in another shape; one length may be -1."""
-        wanted = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        wanted = tuple(integer(length, "a length") for length in _arguments(shape))
         lengths = np.empty(self.shape, np.bool_).reshape(wanted).shape
         return self._of(self.limbs.reshape(*lengths, self.limbs.shape[-1]), self.exponent)
 
@@ -182,8 +184,16 @@ def _shown(integers: NDArray[np.object_], exponent: int, shape: tuple[int, ...])
     return f"[{', '.join(entries)}{more}]"
 
 
+def _arguments(given: tuple[Any, ...]) -> Any:
+    """Several arguments, or what the only one of them holds."""
+    return given[0] if len(given) == 1 and isinstance(given[0], Iterable) else given
+
+
 def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
-    order = tuple(operator.index(a) % ndim for a in axes) if axes else tuple(reversed(range(ndim)))
-    if sorted(order) != list(range(ndim)):
-        raise ValueError(f"axes {axes} are no order of {ndim} axes")
-    return order
+    if not len(axes):
+        return tuple(reversed(range(ndim)))
+    order = [operator.index(a) for a in axes]
+    found = tuple(a + ndim if a < 0 else a for a in order)
+    if sorted(found) != list(range(ndim)):
+        raise ValueError(f"axes {tuple(order)} are no order of {ndim} axes")
+    return found

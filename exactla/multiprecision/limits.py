@@ -81,12 +81,15 @@ def checked_precision(precision: Any) -> int:
     bits = integer(precision, "a precision in bits")
     if bits < LEAST_PRECISION:
         raise ValueError(f"a precision is of {LEAST_PRECISION} bits or more, got {bits}")
-    return bits
+    return _at_most(bits, MOST_WRITTEN_BITS)
 
 
 def computed_precision(precision: Any) -> int:
     """The precision of a product or a factorization, or the error that says what is wrong with it."""
-    bits = checked_precision(precision)
-    if bits > MOST_PRECISION:
-        raise ValueError(f"a precision is of {MOST_PRECISION} bits at most, got {bits}")
+    return _at_most(checked_precision(precision), MOST_PRECISION)
+
+
+def _at_most(bits: int, most: int) -> int:
+    if bits > most:
+        raise ValueError(f"a precision is of {most} bits at most, got {bits}")
     return bits

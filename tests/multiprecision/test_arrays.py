@@ -71,10 +71,22 @@ def test_shapes():
     assert (cube.transpose((0, -1, 1)).to_float() == np.arange(24.0).reshape(2, 3, 4).transpose(0, 2, 1)).all()
     assert cube.T.limbs.flags.c_contiguous
     assert MPArray.from_float(np.zeros((0, 3))).reshape(3, 0).shape == (3, 0)
+    assert x.reshape(np.int64(6)).shape == x.reshape(np.array([6])).shape == (6,)
+    assert x.reshape(np.int64(3), -1).shape == (3, 2)
+    assert x[0].transpose(np.int64(0)).shape == (3,)
+    assert x[0, 0].transpose().shape == x[0, 0].transpose(()).shape == ()
     with pytest.raises(ValueError, match="reshape"):
         x.reshape(5)
-    with pytest.raises(ValueError, match="no order of 2 axes"):
-        x.transpose(0, 0)
+    with pytest.raises(TypeError, match="a length is an integer, got a float"):
+        x.reshape(6.0)
+    for axes in ((0, 0), (0, 2), (-3, 0), (-5, 0), (0,)):
+        with pytest.raises(ValueError, match="no order of 2 axes"):
+            x.transpose(*axes)
+
+
+def test_what_stays_where_it_is_is_not_copied():
+    x = mp([1, 2])
+    assert x.to_device("cpu") is x
 
 
 @given(PAIRS)

@@ -301,7 +301,13 @@ def test_components_beyond_the_largest_float():
         (lambda: MPArray.from_float([1.0]).to_float("complex64"), TypeError, "complex"),
         (lambda: MPArray.from_float([1.0]).to_float(rounding="odd"), ValueError, "odd"),
         (lambda: MPArray.from_float([1.0]).to_components(5), ValueError, "2, 3 or 4"),
+        (lambda: MPArray.from_float([1.0]).to_components(2.0), TypeError, "components is an integer, got a float"),
         (lambda: MPArray.from_float([1.0]).to_strings(0), ValueError, "digits=0"),
+        (lambda: MPArray.from_float([1.0]).to_mpfr(10**20), ValueError, "268435456 bits at most"),
+        (lambda: MPArray.from_float([1.0]).to_mpmath(10**20), ValueError, "268435456 bits at most"),
+        (lambda: MPArray.from_float([1.0]).rounded(10**20), ValueError, "268435456 bits at most"),
+        (lambda: MPArray.from_strings(["0.1"], 10**12), ValueError, "268435456 bits at most"),
+        (lambda: MPArray.from_fractions([Fraction(1, 3)], 10**12), ValueError, "268435456 bits at most"),
         (lambda: MPArray.from_float(1.0).to_flint(), ValueError, "two axes"),
     ],
 )

@@ -1,9 +1,11 @@
 """Matrices of the gallery against Fractions, and their known determinants."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 
@@ -90,6 +92,10 @@ def test_a_condition_with_rounding():
         (lambda: gallery.lotkin(2, 1), ValueError, "2 bits or more"),
         (lambda: gallery.vandermonde([[1]], 53), ValueError, "1 axis"),
         (lambda: gallery.vandermonde(["1"], 53), TypeError, r"nodes\[0\] is a str"),
+        (lambda: gallery.vandermonde([2, Decimal("1e200000000")], 53), OverflowError, r"^nodes\[1\]: about"),
+        (lambda: gallery.vandermonde([2, mpmath.mpf("1e10000000000")], 53), OverflowError, r"^nodes\[1\]: about"),
+        (lambda: gallery.hilbert(10**9, 53), xl.WorkspaceError, "1,000,000,000,000,000,000 entries"),
+        (lambda: gallery.lotkin(10**30, 53), xl.WorkspaceError, "entries of 1 limbs"),
         (lambda: gallery.random(3, 53, condition=3), ValueError, "power of two"),
         (lambda: gallery.random(3, 53, condition=0), ValueError, "power of two"),
         (lambda: gallery.random(3, 53, seed=-1), ValueError, "seed"),
