@@ -14,7 +14,7 @@ from exactla.backend import Buffer, Multiprecision
 from exactla.core import dyadics
 from exactla.core.limbs import LIMB, from_limbs, limbs_needed, to_limbs, trimmed
 from exactla.errors import NonFiniteError
-from exactla.formats import FLOAT64, BigIntegerFormat
+from exactla.formats import FLOAT64, BigIntegerFormat, FloatFormat
 from exactla.libraries import bits as float_bits
 from exactla.libraries.base import Source
 from exactla.multiprecision import arithmetic, objects, places
@@ -424,7 +424,9 @@ def _standing_in(value: Any, compared: MPArray) -> MPArray:
     name, source = objects.OPERAND, None
     if is_array(value) and not (isinstance(value, np.ndarray) and value.dtype.hasobject):
         source = read(value, "array")
-        name, value = source.name, float_bits.typed(source.library.host_encodings(source), source.format)
+        _check_real(source)
+        name, encodings = source.name, source.library.host_encodings(source)
+        value = float_bits.typed(encodings, source.format) if isinstance(source.format, FloatFormat) else encodings
     exponent, bits = compared.exponent, compared.bits
     try:
         found = MPArray._of_objects(value, lambda x: dyadics.standing_in(x, exponent, bits), "numbers are exact", name)

@@ -88,7 +88,8 @@ class HostMultiprecision:
 
     def product_bytes(self, rows: int, columns: int, depth: int, base: ResidueBase, engine: Engine) -> int:
         moduli = len(base.moduli)
-        return 8 * moduli * (2 * (rows + columns) * depth + 3 * rows * columns) + 32 * wide_tables.CHUNK
+        planes = 8 * moduli * (2 * (rows + columns) * depth + 3 * rows * columns)
+        return planes + wide_tables.work_bytes(max(rows * depth, columns * depth, rows * columns), base)
 
     def product(self, left: Limbs, right: Limbs, count: int, base: ResidueBase, engine: Engine) -> Limbs:
         rows, columns = len(left), len(right)
@@ -128,7 +129,8 @@ class HostMultiprecision:
 
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:
         size = np.dtype(engines.DTYPES[engine.name]).itemsize
-        return size * len(base.moduli) * (rows * rows + rows * columns) + 32 * wide_tables.CHUNK
+        planes = size * len(base.moduli) * (rows * rows + rows * columns)
+        return planes + wide_tables.work_bytes(rows + columns, base)
 
     def elimination(self, matrix: Limbs, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
         return Stepwise(self, HostElimination(matrix, precision, base, engine), precision)

@@ -25,6 +25,15 @@ FRACTION_BITS = 40
 CHUNK = 1 << 22
 """Numbers of a table product that are made at a time."""
 
+LEAST = 512
+"""Numbers in place of what the smallest arrays take beside their entries."""
+
+
+def work_bytes(entries: int, base: ResidueBase) -> int:
+    """Bytes that conversions of so many integers take beside their results, a chunk at a time, with their tables."""
+    moduli, digits = len(base.moduli), base.product.bit_length() // DIGIT + 1
+    return 32 * (min(CHUNK, entries * (moduli + digits)) + moduli * digits + LEAST)
+
 
 def to_residues(limbs: Limbs, base: ResidueBase) -> NDArray[np.float64]:
     """Centred residues [P, n] of integers [n, l]."""
