@@ -132,9 +132,7 @@ def _ratio(entry: Any, name: str, shape: tuple[int, ...], index: tuple[int, int]
     except TypeError:
         if hasattr(entry, "numerator") and hasattr(entry, "denominator"):
             return gmpy2.mpq(int(entry.numerator), int(entry.denominator))
-        raise TypeError(
-            f"{where} is a {type_name(entry)}; exact numbers are integers, rationals and floats"
-        ) from None
+        raise TypeError(f"{where} is a {type_name(entry)}; exact numbers are integers, rationals and floats") from None
 
 
 def _from_floats(encodings: Integers, format: FloatFormat, name: str, shape: tuple[int, ...]) -> RationalRows:

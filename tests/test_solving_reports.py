@@ -155,9 +155,7 @@ def test_entries_that_are_no_numbers(wrong):
         xl.solve([[1, 2], [1]], [1, 1])
 
 
-@pytest.mark.parametrize(
-    "number", [Decimal("1e999999999999"), Decimal("1e-999999999999"), mpmath.mpf("1e10000000000")]
-)
+@pytest.mark.parametrize("number", [Decimal("1e999999999999"), Decimal("1e-999999999999"), mpmath.mpf("1e10000000000")])
 def test_entries_that_are_too_long_to_be_written_are_refused_at_once(number):
     with pytest.raises(OverflowError, match=r"^A\[0, 0\]: about .* bits to be written out"):
         xl.solve([[number]], [1])
