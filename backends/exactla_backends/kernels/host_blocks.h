@@ -59,6 +59,36 @@ XL_FUNCTION xl_block xl_block_of(const xl_tile *tile, int32_t slot) {
     return block;
 }
 
+/* A walk over the blocks of rows of so many entries, tile after tile: `tile` holds the last block that was given out,
+ * and `slot` is that of the next one. */
+typedef struct {
+    int64_t end, depth;
+    xl_tile tile;
+    int32_t slot;
+} xl_walk;
+
+XL_FUNCTION xl_walk xl_walk_of(int64_t begin, int64_t end, int64_t depth) {
+    xl_walk walk;
+    walk.end = depth > 0 ? end : begin;
+    walk.depth = depth;
+    walk.tile = xl_tile_at(begin, walk.end, 0, depth);
+    walk.slot = 0;
+    return walk;
+}
+
+/* Ensures: returns whether there is another block, and it is in `block`; the first one of a tile has slot 0. */
+XL_FUNCTION int xl_next_block(xl_walk *walk, xl_block *block) {
+    if (walk->slot > 0 && walk->slot == xl_tile_blocks(&walk->tile)) {
+        const int64_t row = walk->tile.last ? walk->tile.row + xl_tile_rows(walk->depth) : walk->tile.row;
+        walk->tile = xl_tile_at(row, walk->end, walk->tile.last ? 0 : walk->tile.first + XL_LANES, walk->depth);
+        walk->slot = 0;
+    }
+    if (walk->tile.row >= walk->end)
+        return 0;
+    *block = xl_block_of(&walk->tile, walk->slot++);
+    return 1;
+}
+
 /* Requires: octets is 1, 2, 4 or 8.
  * Ensures: the unsigned number there, in the order of octets of the host. */
 XL_FUNCTION uint64_t xl_load(const char *from, int64_t octets) {

@@ -63,20 +63,18 @@ int64_t XL_ENTRY(interval_residues)(const xl_operand *first, const xl_operand *s
                                     int64_t begin, int64_t end, int64_t *invalid) {
     const uint32_t no_powers[XL_LANES] = {0};
     interval_work work;
+    xl_walk walk = xl_walk_of(begin, end, first->depth);
+    xl_block block;
     if (begin_intervals(&work, first, second, endpoints, table->limbs) != 0)
         return XL_OUT_OF_MEMORY;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(first->depth))
-        for (int64_t k = 0; k < first->depth; k += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, k, first->depth);
-            load_intervals(&work, &tile);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                block_pieces(&work, &block);
-                for (int32_t piece = 0; piece < XL_PIECES; ++piece)
-                    block_residues(work.pieces + piece * work.count * XL_LANES, table, &planes[piece], &block,
-                                   no_powers, octets);
-            }
-        }
+    while (xl_next_block(&walk, &block)) {
+        if (block.slot == 0)
+            load_intervals(&work, &walk.tile);
+        block_pieces(&work, &block);
+        for (int32_t piece = 0; piece < XL_PIECES; ++piece)
+            block_residues(work.pieces + piece * work.count * XL_LANES, table, &planes[piece], &block,
+                           no_powers, octets);
+    }
     free(work.parts[0].limbs);
     *invalid += work.invalid;
     return work.broken;
@@ -86,21 +84,19 @@ int64_t XL_ENTRY(interval_integers)(const xl_operand *first, const xl_operand *s
                                     uint32_t *pieces, int64_t begin, int64_t end, int64_t *invalid) {
     const int64_t rows = first->rows, depth = first->depth;
     interval_work work;
+    xl_walk walk = xl_walk_of(begin, end, depth);
+    xl_block block;
     if (begin_intervals(&work, first, second, endpoints, limbs) != 0)
         return XL_OUT_OF_MEMORY;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(depth))
-        for (int64_t k = 0; k < depth; k += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, k, depth);
-            load_intervals(&work, &tile);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                block_pieces(&work, &block);
-                for (int64_t limb = 0; limb < XL_PIECES * limbs; ++limb)
-                    for (int32_t r = 0; r < block.rows; ++r)
-                        memcpy(pieces + (limb * rows + block.row + r) * depth + k,
-                               work.pieces + limb * XL_LANES + r * block.count, sizeof(uint32_t) * (size_t)block.count);
-            }
-        }
+    while (xl_next_block(&walk, &block)) {
+        if (block.slot == 0)
+            load_intervals(&work, &walk.tile);
+        block_pieces(&work, &block);
+        for (int64_t limb = 0; limb < XL_PIECES * limbs; ++limb)
+            for (int32_t r = 0; r < block.rows; ++r)
+                memcpy(pieces + (limb * rows + block.row + r) * depth + block.first,
+                       work.pieces + limb * XL_LANES + r * block.count, sizeof(uint32_t) * (size_t)block.count);
+    }
     free(work.parts[0].limbs);
     *invalid += work.invalid;
     return work.broken;

@@ -111,23 +111,20 @@ XL_FUNCTION int64_t residues(const xl_operand *operands, int32_t terms, const xl
     uint32_t powers[XL_LANES] XL_ALIGNED;
     uint32_t *limbs = allocate_lanes(2 * count);
     int64_t broken = 0;
+    xl_walk walk = xl_walk_of(begin, end, depth);
+    xl_block block;
     if (limbs == NULL)
         return XL_OUT_OF_MEMORY;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(depth))
-        for (int64_t first = 0; first < depth; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, depth);
-            if (!operands->limbs)
-                for (int32_t c = 0; c < terms; ++c)
-                    xl_load_tile(words + c * XL_TILE_ROWS * XL_LANES, &operands[c], &tile, format.octets);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                broken += terms == 1 ? block_limbs(limbs, count, operands, &format, &block, words + i * XL_LANES,
-                                                   powers, table->blocks)
-                                     : sum_limbs(limbs, limbs + count * XL_LANES, count, operands, terms, &format,
-                                                 &block, words);
-                block_residues(limbs, table, planes, &block, powers, octets);
-            }
-        }
+    while (xl_next_block(&walk, &block)) {
+        if (block.slot == 0 && !operands->limbs)
+            for (int32_t c = 0; c < terms; ++c)
+                xl_load_tile(words + c * XL_TILE_ROWS * XL_LANES, &operands[c], &walk.tile, format.octets);
+        broken += terms == 1 ? block_limbs(limbs, count, operands, &format, &block, words + block.slot * XL_LANES,
+                                           powers, table->blocks)
+                             : sum_limbs(limbs, limbs + count * XL_LANES, count, operands, terms, &format,
+                                         &block, words);
+        block_residues(limbs, table, planes, &block, powers, octets);
+    }
     free(limbs);
     return broken;
 }

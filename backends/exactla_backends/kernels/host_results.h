@@ -42,22 +42,19 @@ int64_t XL_ENTRY(integers)(const xl_results *results, const xl_crt_table *table,
                            int64_t entry_stride, int64_t begin, int64_t end) {
     const int64_t count = table->limbs;
     uint32_t *found = allocate_lanes(count + table->groups), *packed = found + count * XL_LANES;
+    xl_walk walk = xl_walk_of(begin, end, results->columns);
+    xl_block block;
     if (found == NULL)
         return XL_OUT_OF_MEMORY;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(results->columns))
-        for (int64_t first = 0; first < results->columns; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, results->columns);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                results_limbs(found, packed, results, table, &block);
-                for (int32_t r = 0; r < block.rows; ++r)
-                    for (int32_t c = 0; c < block.count; ++c) {
-                        const int64_t entry = (block.row + r) * results->columns + first + c;
-                        for (int64_t j = 0; j < count; ++j)
-                            limbs[j * limb_stride + entry * entry_stride] = found[j * XL_LANES + r * block.count + c];
-                    }
+    while (xl_next_block(&walk, &block)) {
+        results_limbs(found, packed, results, table, &block);
+        for (int32_t r = 0; r < block.rows; ++r)
+            for (int32_t c = 0; c < block.count; ++c) {
+                const int64_t entry = (block.row + r) * results->columns + block.first + c;
+                for (int64_t j = 0; j < count; ++j)
+                    limbs[j * limb_stride + entry * entry_stride] = found[j * XL_LANES + r * block.count + c];
             }
-        }
+    }
     free(found);
     return 0;
 }
@@ -78,24 +75,21 @@ int64_t XL_ENTRY(round)(const xl_results *results, const xl_crt_table *table, co
     int64_t exponent[XL_LANES] XL_ALIGNED;
     uint64_t words[XL_LANES] XL_ALIGNED;
     xl_rounded rounded;
+    xl_walk walk = xl_walk_of(begin, end, results->columns);
+    xl_block block;
     if (lanes == NULL)
         return XL_OUT_OF_MEMORY;
     memset(lanes, 0, XL_ROUND_PAD * XL_LANE_BYTES);
-    for (int64_t row = begin; row < end; row += xl_tile_rows(results->columns))
-        for (int64_t first = 0; first < results->columns; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, results->columns);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                results_limbs(limbs, packed, results, table, &block);
-                lane_exponents(exponent, exponents, &block);
-                xl_round_limbs(&rounded, limbs, (int32_t)table->limbs, exponent, &target);
-                for (int64_t e = 0; e < count; ++e) {
-                    char *to = (char *)encodings[e].data + block.row * encodings[e].row_stride + first * target.octets;
-                    xl_encode(words, &rounded, encodings[e].rounding, &target);
-                    xl_store_words(to, encodings[e].row_stride, target.octets, words, block.rows, block.count);
-                }
-            }
+    while (xl_next_block(&walk, &block)) {
+        results_limbs(limbs, packed, results, table, &block);
+        lane_exponents(exponent, exponents, &block);
+        xl_round_limbs(&rounded, limbs, (int32_t)table->limbs, exponent, &target);
+        for (int64_t e = 0; e < count; ++e) {
+            char *to = (char *)encodings[e].data + block.row * encodings[e].row_stride + block.first * target.octets;
+            xl_encode(words, &rounded, encodings[e].rounding, &target);
+            xl_store_words(to, encodings[e].row_stride, target.octets, words, block.rows, block.count);
         }
+    }
     free(lanes);
     return 0;
 }
@@ -148,22 +142,19 @@ int64_t XL_ENTRY(round_components)(const xl_results *results, const xl_crt_table
     int64_t exponent[XL_LANES] XL_ALIGNED;
     uint64_t words[XL_MOST_COMPONENTS * XL_LANES] XL_ALIGNED;
     int64_t beyond = 0;
+    xl_walk walk = xl_walk_of(begin, end, results->columns);
+    xl_block block;
     if (lanes == NULL)
         return XL_OUT_OF_MEMORY;
     memset(lanes, 0, XL_ROUND_PAD * XL_LANE_BYTES);
-    for (int64_t row = begin; row < end; row += xl_tile_rows(results->columns))
-        for (int64_t first = 0; first < results->columns; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, results->columns);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                char *to = (char *)encodings->data + block.row * encodings->row_stride +
-                           first * components * (int64_t)sizeof *words;
-                results_limbs(limbs, packed, results, table, &block);
-                lane_exponents(exponent, exponents, &block);
-                beyond += block_components(words, components, limbs, left, (int32_t)table->limbs, exponent, &target);
-                store_components(to, encodings->row_stride, words, components, &block);
-            }
-        }
+    while (xl_next_block(&walk, &block)) {
+        char *to = (char *)encodings->data + block.row * encodings->row_stride +
+                   block.first * components * (int64_t)sizeof *words;
+        results_limbs(limbs, packed, results, table, &block);
+        lane_exponents(exponent, exponents, &block);
+        beyond += block_components(words, components, limbs, left, (int32_t)table->limbs, exponent, &target);
+        store_components(to, encodings->row_stride, words, components, &block);
+    }
     free(lanes);
     return beyond;
 }
@@ -188,37 +179,34 @@ int64_t XL_ENTRY(round_certified)(const xl_results *results, const xl_crt_table 
     uint32_t below[XL_LANES] XL_ALIGNED, above[XL_LANES] XL_ALIGNED;
     uint64_t *low = (uint64_t *)(packed + table->groups * XL_LANES), *high = low + count * XL_LANES;
     int64_t exponent[XL_LANES] XL_ALIGNED;
+    xl_walk walk = xl_walk_of(begin, end, results->columns);
+    xl_block block;
     if (lanes == NULL)
         return XL_OUT_OF_MEMORY;
     memset(lanes, 0, XL_ROUND_PAD * XL_LANE_BYTES);
-    for (int64_t row = begin; row < end; row += xl_tile_rows(results->columns))
-        for (int64_t first = 0; first < results->columns; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, results->columns);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                results_limbs(limbs, packed, results, table, &block);
-                lane_exponents(exponent, exponents, &block);
-                xl_limbs_move(moved, limbs, size, slack, -1);
-                xl_limbs_sign(below, moved, size);
-                block_encodings(low, moved, size, exponent, &target, encodings, count);
-                xl_limbs_move(moved, limbs, size, slack, 1);
-                xl_limbs_sign(above, moved, size);
-                block_encodings(high, moved, size, exponent, &target, encodings, count);
-                for (int64_t e = 0; e < count; ++e) {
-                    char *to = (char *)encodings[e].data + block.row * encodings[e].row_stride + first * target.octets;
-                    xl_store_words(to, encodings[e].row_stride, target.octets, low + e * XL_LANES, block.rows,
-                                   block.count);
-                }
-                for (int32_t r = 0; r < block.rows; ++r)
-                    for (int32_t c = 0; c < block.count; ++c) {
-                        const int32_t w = r * block.count + c;
-                        int differ = below[w] != above[w];
-                        for (int64_t e = 0; e < count; ++e)
-                            differ |= low[e * XL_LANES + w] != high[e * XL_LANES + w];
-                        unsure[(block.row + r) * unsure_stride + first + c] = (uint8_t)differ;
-                    }
-            }
+    while (xl_next_block(&walk, &block)) {
+        results_limbs(limbs, packed, results, table, &block);
+        lane_exponents(exponent, exponents, &block);
+        xl_limbs_move(moved, limbs, size, slack, -1);
+        xl_limbs_sign(below, moved, size);
+        block_encodings(low, moved, size, exponent, &target, encodings, count);
+        xl_limbs_move(moved, limbs, size, slack, 1);
+        xl_limbs_sign(above, moved, size);
+        block_encodings(high, moved, size, exponent, &target, encodings, count);
+        for (int64_t e = 0; e < count; ++e) {
+            char *to = (char *)encodings[e].data + block.row * encodings[e].row_stride + block.first * target.octets;
+            xl_store_words(to, encodings[e].row_stride, target.octets, low + e * XL_LANES, block.rows,
+                           block.count);
         }
+        for (int32_t r = 0; r < block.rows; ++r)
+            for (int32_t c = 0; c < block.count; ++c) {
+                const int32_t w = r * block.count + c;
+                int differ = below[w] != above[w];
+                for (int64_t e = 0; e < count; ++e)
+                    differ |= low[e * XL_LANES + w] != high[e * XL_LANES + w];
+                unsure[(block.row + r) * unsure_stride + block.first + c] = (uint8_t)differ;
+            }
+    }
     free(lanes);
     return 0;
 }
@@ -229,21 +217,18 @@ int64_t XL_ENTRY(mark)(const xl_results special[3], const xl_crt_table *table, c
     const int64_t size = table->limbs * XL_LANES, columns = special[0].columns;
     uint32_t *lanes = allocate_lanes(3 * table->limbs + table->groups), *packed = lanes + 3 * size;
     uint64_t words[XL_LANES] XL_ALIGNED;
+    xl_walk walk = xl_walk_of(begin, end, columns);
+    xl_block block;
     if (lanes == NULL)
         return XL_OUT_OF_MEMORY;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(columns))
-        for (int64_t first = 0; first < columns; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, columns);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                char *at = (char *)encodings->data + block.row * encodings->row_stride + first * target.octets;
-                for (int32_t s = 0; s < 3; ++s)
-                    results_limbs(lanes + s * size, packed, &special[s], table, &block);
-                xl_load_words(words, at, encodings->row_stride, target.octets, block.rows, block.count);
-                xl_mark(words, lanes, lanes + size, lanes + 2 * size, (int32_t)table->limbs, &target);
-                xl_store_words(at, encodings->row_stride, target.octets, words, block.rows, block.count);
-            }
-        }
+    while (xl_next_block(&walk, &block)) {
+        char *at = (char *)encodings->data + block.row * encodings->row_stride + block.first * target.octets;
+        for (int32_t s = 0; s < 3; ++s)
+            results_limbs(lanes + s * size, packed, &special[s], table, &block);
+        xl_load_words(words, at, encodings->row_stride, target.octets, block.rows, block.count);
+        xl_mark(words, lanes, lanes + size, lanes + 2 * size, (int32_t)table->limbs, &target);
+        xl_store_words(at, encodings->row_stride, target.octets, words, block.rows, block.count);
+    }
     free(lanes);
     return 0;
 }

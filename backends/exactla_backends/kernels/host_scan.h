@@ -30,22 +30,20 @@ static int64_t scan_words(const xl_operand *operand, int64_t begin, int64_t end,
     uint64_t words[XL_TILE_ROWS * XL_LANES] XL_ALIGNED;
     xl_ranges ranges[XL_TILE_ROWS];
     int64_t nonfinite = 0;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(operand->depth))
-        for (int64_t first = 0; first < operand->depth; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, operand->depth);
-            xl_load_tile(words, operand, &tile, format.octets);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                if (first == 0)
-                    xl_ranges_clear(&ranges[i]);
-                xl_scan(&ranges[i], words + i * XL_LANES, &format);
-                if (!block.last)
-                    continue;
-                merge_block(&ranges[i], &block, lowest, highest);
-                XL_EACH_LANE(w)
-                    nonfinite += ranges[i].nonfinite[w];
-            }
-        }
+    xl_walk walk = xl_walk_of(begin, end, operand->depth);
+    xl_block block;
+    while (xl_next_block(&walk, &block)) {
+        if (block.slot == 0)
+            xl_load_tile(words, operand, &walk.tile, format.octets);
+        if (block.first == 0)
+            xl_ranges_clear(&ranges[block.slot]);
+        xl_scan(&ranges[block.slot], words + block.slot * XL_LANES, &format);
+        if (!block.last)
+            continue;
+        merge_block(&ranges[block.slot], &block, lowest, highest);
+        XL_EACH_LANE(w)
+            nonfinite += ranges[block.slot].nonfinite[w];
+    }
     return nonfinite;
 }
 
@@ -54,26 +52,23 @@ static int64_t scan_limbs(const xl_operand *operand, int64_t begin, int64_t end,
     uint32_t *limbs = allocate_lanes(count);
     uint32_t negative[XL_LANES];
     xl_ranges ranges;
+    xl_walk walk = xl_walk_of(begin, end, operand->depth);
+    xl_block block;
     if (limbs == NULL)
         return XL_OUT_OF_MEMORY;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(operand->depth))
-        for (int64_t first = 0; first < operand->depth; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, operand->depth);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                xl_load_limbs(limbs, operand, &block, count);
-                xl_limbs_sign(negative, limbs, count);
-                xl_limbs_negate(limbs, limbs, count, negative);
-                XL_EACH_LANE(w)
-                    ranges.lowest[w] = ranges.highest[w] = 0;
-                for (int32_t j = 0; j < count; ++j)
-                    XL_EACH_LANE(w) {
-                        const uint32_t limb = limbs[j * XL_LANES + w];
-                        ranges.highest[w] = limb ? 32 * j + (int64_t)xl_bit_length(limb) : ranges.highest[w];
-                    }
-                merge_block(&ranges, &block, lowest, highest);
+    while (xl_next_block(&walk, &block)) {
+        xl_load_limbs(limbs, operand, &block, count);
+        xl_limbs_sign(negative, limbs, count);
+        xl_limbs_negate(limbs, limbs, count, negative);
+        XL_EACH_LANE(w)
+            ranges.lowest[w] = ranges.highest[w] = 0;
+        for (int32_t j = 0; j < count; ++j)
+            XL_EACH_LANE(w) {
+                const uint32_t limb = limbs[j * XL_LANES + w];
+                ranges.highest[w] = limb ? 32 * j + (int64_t)xl_bit_length(limb) : ranges.highest[w];
             }
-        }
+        merge_block(&ranges, &block, lowest, highest);
+    }
     free(limbs);
     return 0;
 }

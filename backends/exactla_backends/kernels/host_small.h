@@ -53,17 +53,15 @@ XL_FUNCTION int64_t operand_digits(int32_t *to, const xl_operand *operand, int64
     uint32_t limbs[XL_MOST_DIGITS * XL_LANES] XL_ALIGNED, powers[XL_LANES] XL_ALIGNED;
     int32_t found[XL_MOST_DIGITS][XL_LANES] XL_ALIGNED;
     int64_t broken = 0;
-    for (int64_t row = 0; row < operand->rows; row += xl_tile_rows(operand->depth))
-        for (int64_t first = 0; first < operand->depth; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, operand->rows, first, operand->depth);
-            xl_load_tile(words, operand, &tile, format.octets);
-            for (int32_t slot = 0; slot < xl_tile_blocks(&tile); ++slot) {
-                const xl_block block = xl_block_of(&tile, slot);
-                broken += block_limbs(limbs, count, operand, &format, &block, words + slot * XL_LANES, powers, 0);
-                xl_digits(found, limbs, count, digits);
-                xl_store_digits(to, operand, &block, padded, found, digits);
-            }
-        }
+    xl_walk walk = xl_walk_of(0, operand->rows, operand->depth);
+    xl_block block;
+    while (xl_next_block(&walk, &block)) {
+        if (block.slot == 0)
+            xl_load_tile(words, operand, &walk.tile, format.octets);
+        broken += block_limbs(limbs, count, operand, &format, &block, words + block.slot * XL_LANES, powers, 0);
+        xl_digits(found, limbs, count, digits);
+        xl_store_digits(to, operand, &block, padded, found, digits);
+    }
     return broken;
 }
 
@@ -112,31 +110,28 @@ int64_t XL_ENTRY(small_product)(const xl_operand *left, const xl_operand *right,
     int64_t exponent[XL_LANES] XL_ALIGNED, broken;
     uint64_t words[XL_LANES] XL_ALIGNED;
     xl_rounded rounded;
+    xl_walk walk = xl_walk_of(0, left->rows, columns);
+    xl_block block;
     memset(lanes, 0, XL_ROUND_PAD * XL_LANE_BYTES);
     memset(sums, 0, sizeof sums);
     if (padded != columns)
         memset(rights, 0, (size_t)(padded * depth * digits) * sizeof *rights);
     broken = operand_digits(rights, right, padded, digits) + operand_digits(lefts, left, 0, digits);
-    for (int64_t row = 0; row < left->rows; row += xl_tile_rows(columns))
-        for (int64_t first = 0; first < columns; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, left->rows, first, columns);
-            for (int32_t slot = 0; slot < xl_tile_blocks(&tile); ++slot) {
-                const xl_block block = xl_block_of(&tile, slot);
-                for (int32_t r = 0; r < block.rows; ++r)
-                    for (int32_t c = 0; c < block.count; c += XL_DIGIT_LANES)
-                        xl_digit_sums(sums[0] + r * block.count + c, XL_SUM_PITCH,
-                                      lefts + (block.row + r) * depth, left->rows * depth, rights + first + c, padded,
-                                      depth, digits);
-                xl_digits_carried(found, limbs, sums, digits);
-                lane_exponents(exponent, &exponents, &block);
-                xl_round_limbs(&rounded, found, limbs, exponent, &target);
-                for (int64_t e = 0; e < count; ++e) {
-                    char *to = (char *)encodings[e].data + block.row * encodings[e].row_stride + first * target.octets;
-                    xl_encode(words, &rounded, encodings[e].rounding, &target);
-                    xl_store_words(to, encodings[e].row_stride, target.octets, words, block.rows, block.count);
-                }
-            }
+    while (xl_next_block(&walk, &block)) {
+        for (int32_t r = 0; r < block.rows; ++r)
+            for (int32_t c = 0; c < block.count; c += XL_DIGIT_LANES)
+                xl_digit_sums(sums[0] + r * block.count + c, XL_SUM_PITCH,
+                              lefts + (block.row + r) * depth, left->rows * depth, rights + block.first + c, padded,
+                              depth, digits);
+        xl_digits_carried(found, limbs, sums, digits);
+        lane_exponents(exponent, &exponents, &block);
+        xl_round_limbs(&rounded, found, limbs, exponent, &target);
+        for (int64_t e = 0; e < count; ++e) {
+            char *to = (char *)encodings[e].data + block.row * encodings[e].row_stride + block.first * target.octets;
+            xl_encode(words, &rounded, encodings[e].rounding, &target);
+            xl_store_words(to, encodings[e].row_stride, target.octets, words, block.rows, block.count);
         }
+    }
     return broken;
 }
 

@@ -26,21 +26,18 @@ void XL_ENTRY(classify)(const xl_operand *operand, const xl_planes *classes, int
     const xl_format format = xl_format_read(operand->format);
     uint64_t words[XL_TILE_ROWS * XL_LANES] XL_ALIGNED;
     int8_t values[XL_CLASSES][XL_LANES] XL_ALIGNED;
-    for (int64_t row = begin; row < end; row += xl_tile_rows(operand->depth))
-        for (int64_t first = 0; first < operand->depth; first += XL_LANES) {
-            const xl_tile tile = xl_tile_at(row, end, first, operand->depth);
-            if (!operand->limbs)
-                xl_load_tile(words, operand, &tile, format.octets);
-            for (int32_t i = 0; i < xl_tile_blocks(&tile); ++i) {
-                const xl_block block = xl_block_of(&tile, i);
-                if (operand->limbs)
-                    classify_limbs(values, operand, &block);
-                else
-                    xl_classify(values, words + i * XL_LANES, &format);
-                for (int32_t piece = 0; piece < XL_CLASSES; ++piece)
-                    xl_store_plane(&classes[piece], 0, values[piece], &block);
-            }
-        }
+    xl_walk walk = xl_walk_of(begin, end, operand->depth);
+    xl_block block;
+    while (xl_next_block(&walk, &block)) {
+        if (block.slot == 0 && !operand->limbs)
+            xl_load_tile(words, operand, &walk.tile, format.octets);
+        if (operand->limbs)
+            classify_limbs(values, operand, &block);
+        else
+            xl_classify(values, words + block.slot * XL_LANES, &format);
+        for (int32_t piece = 0; piece < XL_CLASSES; ++piece)
+            xl_store_plane(&classes[piece], 0, values[piece], &block);
+    }
 }
 
 #endif
