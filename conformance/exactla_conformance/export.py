@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import exactla as xl
 from exactla.core.interval import EXTRA_BITS, IntervalMethod, interval_groups
 from exactla.core.matmul import product_groups
-from exactla.core.moduli import ResidueBase, residue_base
+from exactla.core.moduli import OCTET_LIMIT, ResidueBase, residue_base
 from exactla.core.nonfinite import special_groups
 from exactla.core.planning import sum_bits
 from exactla.formats import FLOAT_FORMATS, INTEGER_FORMATS, Format
@@ -147,7 +147,7 @@ class _Pool:
 
 
 def _octets(base: ResidueBase) -> int:
-    return 1 if max(base.moduli) <= tables.OCTET_LIMIT else 2
+    return 1 if max(base.moduli) <= OCTET_LIMIT else 2
 
 
 def _text(text: str) -> bytes:
@@ -243,7 +243,7 @@ class _Plan:
 
 
 def _base(bits: int) -> ResidueBase:
-    for limit in (tables.OCTET_LIMIT, tables.DIGITS_LIMIT):
+    for limit in (OCTET_LIMIT, tables.DIGITS_LIMIT):
         base = residue_base(limit, bits)
         if base is not None:
             return base

@@ -188,8 +188,8 @@ def _parts(value: Any) -> tuple[Any, Any] | None:
 def standing_in(value: Any, exponent: int, bits: int) -> Dyadic:
     """A number that compares as another one does with each multiple of 2**exponent below 2**(exponent + bits).
 
-    Magnitudes are meant. It is the number itself where it is such a multiple; else it lies half way between two of them,
-    or, as an infinity does, beyond all.
+    Magnitudes are meant. It is the number itself where it is such a multiple; else it lies half way between two of
+    them, or, as an infinity does, beyond all.
 
     Raises
     ------

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import log2, prod
 
+OCTET_LIMIT = 256
+"""The largest modulus whose centred residues take one signed octet."""
+
 
 @dataclass(frozen=True)
 class ResidueBase:

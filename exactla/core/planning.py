@@ -7,7 +7,7 @@ from math import prod
 from typing import NamedTuple
 
 from exactla.backend import Backend, Engine, Multiprecision, Tile
-from exactla.core.moduli import ResidueBase, residue_base
+from exactla.core.moduli import OCTET_LIMIT, ResidueBase, residue_base
 from exactla.errors import BackendUnavailable, EngineLimitError, WorkspaceError
 
 FREE_SHARE = 4
@@ -27,9 +27,6 @@ class ModulusLimits(NamedTuple):
         """Whether moduli up to a limit are among them."""
         return self.least <= limit and (self.most is None or limit <= self.most)
 
-
-OCTET_LIMIT = 256
-"""Of moduli whose residues take 8 bits."""
 
 ANY_MODULI = ModulusLimits()
 OCTETS, LONGER = ModulusLimits(most=OCTET_LIMIT), ModulusLimits(least=OCTET_LIMIT + 1)

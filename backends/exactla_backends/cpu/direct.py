@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exactla.core.moduli import residue_base
+from exactla.core.moduli import OCTET_LIMIT, residue_base
 from exactla.formats import BIGINT, FLOAT_FORMATS, INTEGER_FORMATS, FloatFormat
 from exactla.libraries.base import Source
 from exactla.libraries.bits import UNSIGNED
@@ -21,7 +21,7 @@ MOST_ENTRIES = 1 << 16
 """Entries of the operands, the right one twice as it is packed, and of the result of one product, n = 128 of square
 ones, above which the general path, which shares a product among threads, is as quick."""
 
-_MODULI, _OCTET_LIMIT = 32, 256
+_MODULI = 32
 _JOB = struct.Struct("12q")
 
 
@@ -112,7 +112,7 @@ class Direct:
     def _add_plan(self, number: int) -> bool:
         """Make the plan of that number; returns whether it is for this path."""
         bits, limbs = divmod(number, self._limbs)
-        base = residue_base(_OCTET_LIMIT, bits)
+        base = residue_base(OCTET_LIMIT, bits)
         if base is None or len(base.moduli) > _MODULI:
             return False
         residues, crt = library.residue_table(base, limbs, 1, None), library.crt_table(base, 1)

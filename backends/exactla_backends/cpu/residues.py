@@ -12,12 +12,11 @@ from math import prod
 import numpy as np
 
 from exactla.backend import Engine
-from exactla.core.moduli import ResidueBase
+from exactla.core.moduli import OCTET_LIMIT, ResidueBase
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import Array, Instructions
-from exactla_backends.kernels import tables
 
-ENGINE = Engine("int8", 31, (tables.OCTET_LIMIT, 65280))
+ENGINE = Engine("int8", 31, (OCTET_LIMIT, 65280))
 """Whose residues take an octet, or two signed ones."""
 
 
@@ -49,7 +48,7 @@ def aligned(shape: Sequence[int], dtype: type = np.int8) -> Array:
 
 def octets_of(base: ResidueBase) -> int:
     """Octets that a residue takes: one, or two for moduli past 256."""
-    return 1 if max(base.moduli) <= tables.OCTET_LIMIT else 2
+    return 1 if max(base.moduli) <= OCTET_LIMIT else 2
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from exactla.backend import Engine
-from exactla.core.moduli import ResidueBase, residue_base
+from exactla.core.moduli import OCTET_LIMIT, ResidueBase, residue_base
 from exactla.core.planning import sum_bits
 from exactla.formats import BigIntegerFormat, FloatFormat, Format
 from exactla.libraries.base import Source
@@ -48,7 +48,6 @@ that both sides may have too many before fewer are expected."""
 LAYOUTS = 256
 """Layouts of operands that are remembered."""
 
-_OCTET_LIMIT = 256
 _PAIR_LIMIT = 1 << 15
 _ALIGNMENT = 512
 
@@ -212,7 +211,7 @@ class _Product:
         """Work for integers of so many bits on either side, or of a few more; None where they are too many."""
         for margin in (MARGIN, 0):
             more = bits[0] + margin, bits[1] + margin
-            base = residue_base(_OCTET_LIMIT, sum_bits(*more, self._problem.depth))
+            base = residue_base(OCTET_LIMIT, sum_bits(*more, self._problem.depth))
             if base is None or tables.limbs_for(max(more)) > elements.MOST_LIMBS:
                 continue
             if self._problem.products <= FEW_PRODUCTS or len(base.moduli) <= MOST_MODULI:

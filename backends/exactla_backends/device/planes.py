@@ -6,13 +6,11 @@ from math import prod
 from typing import NamedTuple
 
 from exactla.backend import Buffer
-from exactla.core.moduli import ResidueBase
+from exactla.core.moduli import OCTET_LIMIT, ResidueBase
 from exactla_backends.device.device import Memory
 
 DEPTH, COLUMNS = 128, 16
 """Multiples to which the inner dimension of operands' planes, with zeros, and the columns of results are padded."""
-
-OCTET_LIMIT = 256
 
 
 def padded(n: int, multiple: int) -> int:

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exactla.core.moduli import ResidueBase
+from exactla.core.moduli import OCTET_LIMIT, ResidueBase
 from exactla.formats import FloatFormat, Format, IntegerFormat
 from exactla.results import Rounding
 
@@ -24,8 +24,8 @@ WINDOW_LIMBS = 4
 BLOCK_BITS = 64
 """With powers, an entry is an integer of WINDOW_LIMBS limbs times a power of 2**BLOCK_BITS."""
 
-OCTET_LIMIT, DIGITS_LIMIT = 1 << 8, 1 << 16
-"""The largest moduli of residues in one signed byte, and in two."""
+DIGITS_LIMIT = 1 << 16
+"""The largest modulus whose residues take two signed octets."""
 
 LARGEST_DIGITS = 127 * 256 + 127
 ROUNDINGS = {Rounding.NEAREST: 0, Rounding.DOWN: 1, Rounding.UP: 2, Rounding.ZERO: 3}

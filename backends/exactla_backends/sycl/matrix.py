@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla.backend import Engine, Pairs, Tile
-from exactla.core.moduli import ResidueBase
+from exactla.core.moduli import OCTET_LIMIT, ResidueBase
 from exactla_backends.device.check import products_are_exact
 from exactla_backends.device.constants import Constants
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import (
     COLUMNS,
     DEPTH,
-    OCTET_LIMIT,
     OperandPlanes,
     ResultPlanes,
     Term,
@@ -38,7 +37,7 @@ ROWS_TOGETHER = 16
 class SyclMatrix:
     """See `exactla_backends.device.matrix.Matrix`."""
 
-    engines: tuple[Engine, ...] = (Engine("int8", 31, (256, 65280)),)
+    engines: tuple[Engine, ...] = (Engine("int8", 31, (OCTET_LIMIT, 65280)),)
 
     def __init__(self, device: SyclDevice, way: Way | None = None) -> None:
         """`way` is the one that all products are made in, else each device has its own."""

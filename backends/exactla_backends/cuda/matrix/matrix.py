@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exactla.backend import Engine, Pairs, Tile
-from exactla.core.moduli import ResidueBase
+from exactla.core.moduli import OCTET_LIMIT, ResidueBase
 from exactla.errors import BackendUnavailable
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
@@ -16,11 +16,11 @@ from exactla_backends.cuda.matrix import fp8, hopper
 from exactla_backends.cuda.matrix.blas import KINDS, Blas, Matrices
 from exactla_backends.cuda.matrix.task import Planes, Task
 from exactla_backends.device.constants import Constants
-from exactla_backends.device.planes import OCTET_LIMIT, OperandPlanes, ResultPlanes, Term, octets_of, padded
+from exactla_backends.device.planes import OperandPlanes, ResultPlanes, Term, octets_of, padded
 
 HOPPER = (9, 0)
-ENGINES = Engine("int8", 31, (256, 65280)), Engine("fp16", 24, (256,)), Engine("fp64", 50, (65280,))
-FP8 = Engine("fp8", 27, (256,))
+ENGINES = Engine("int8", 31, (OCTET_LIMIT, 65280)), Engine("fp16", 24, (OCTET_LIMIT,)), Engine("fp64", 50, (65280,))
+FP8 = Engine("fp8", 27, (OCTET_LIMIT,))
 
 Multiply = Callable[[Planes, Planes, Task, tuple[int, int], tuple[int, int]], Launch]
 """A kernel of exactla's own; see `hopper.multiply`."""
