@@ -110,8 +110,10 @@ def agree(*sources: Source) -> None:
                 "convert one of them"
             )
         if other.device != first.device:
+            # a device of SYCL is a queue, and two of one processor have one name
+            queue = " through another queue" if str(first.device) == str(other.device) else ""
             raise ValueError(
-                f"{first.name} is on device {first.device} and {other.name} is on device {other.device}; "
+                f"{first.name} is on device {first.device} and {other.name} is on device {other.device}{queue}; "
                 "move one of them"
             )
 

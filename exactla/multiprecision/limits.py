@@ -76,20 +76,16 @@ def allowed_bytes(verbs: Multiprecision) -> int:
     return verbs.free_bytes() * (FREE_SHARE - 1) // FREE_SHARE if limit is None else limit
 
 
-def checked_precision(precision: Any) -> int:
+def checked_precision(precision: Any, most: int = MOST_WRITTEN_BITS) -> int:
     """A precision as an integer, or the error that says what is wrong with it."""
     bits = integer(precision, "a precision in bits")
     if bits < LEAST_PRECISION:
         raise ValueError(f"a precision is of {LEAST_PRECISION} bits or more, got {bits}")
-    return _at_most(bits, MOST_WRITTEN_BITS)
+    if bits > most:
+        raise ValueError(f"a precision is of {most} bits at most, got {bits}")
+    return bits
 
 
 def computed_precision(precision: Any) -> int:
     """The precision of a product or a factorization, or the error that says what is wrong with it."""
-    return _at_most(checked_precision(precision), MOST_PRECISION)
-
-
-def _at_most(bits: int, most: int) -> int:
-    if bits > most:
-        raise ValueError(f"a precision is of {most} bits at most, got {bits}")
-    return bits
+    return checked_precision(precision, MOST_PRECISION)

@@ -32,7 +32,7 @@ def test_results_stay_where_the_operand_is(usm_type: str) -> None:
 def test_queues_that_differ() -> None:
     one, two = (read(dpnp.ones(2, sycl_queue=dpctl.SyclQueue()), name) for name in "ab")
     agree(one, one)
-    with pytest.raises(ValueError, match=r"a is on device .* and b is on device .*; move one of them"):
+    with pytest.raises(ValueError, match=r"a is on device .* and b is on device .* through another queue; move one"):
         agree(one, two)
 
 

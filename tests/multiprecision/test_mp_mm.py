@@ -148,5 +148,8 @@ def test_faults():
         xl.mp_mm(x, 2.0)
     with pytest.raises(ValueError, match="2 bits or more, got 0"):
         xl.mp_mm(x, x.T, precision=0)
+    for call in (lambda: xl.mp_mm(x, x.T, 10**9), lambda: xl.lu_factor(np.eye(2), precision=10**9)):
+        with pytest.raises(ValueError, match="262144 bits at most, got 1000000000"):
+            call()
     with pytest.raises(ValueError, match=r"the components of b\[0, 0\] overlap"):
         xl.mp_mm(np.eye(2)[:, :, None] * [1.0, 0.0], np.ones((2, 1, 2)))
