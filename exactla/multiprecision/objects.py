@@ -75,7 +75,8 @@ def _nested(value: Any, name: str) -> Objects:
     if any(isinstance(item, (list, tuple)) for item in flat):
         raise ValueError(f"{name} is ragged: its nested lists differ in length")
     found = np.empty(len(flat), object)
-    found[:] = flat
+    for i, item in enumerate(flat):  # one by one: NumPy looks into several
+        found[i] = item
     return found.reshape(shape)
 
 

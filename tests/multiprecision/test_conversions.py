@@ -292,6 +292,8 @@ def test_components_beyond_the_largest_float():
             "a precision in bits is an integer, got a float",
         ),
         (lambda: MPArray.from_fractions([2j]), TypeError, "complex"),
+        (lambda: MPArray.from_fractions([mp([1])[0], 2]), TypeError, r"^array\[0\] is a exactla.*MPArray; numbers are"),
+        (lambda: MPArray.from_fractions([np.arange(2)] * 2), TypeError, r"^array\[0\] is a numpy.ndarray; numbers are"),
         (lambda: MPArray.from_fractions([float("inf")]), xl.NonFiniteError, r"array\[0\]"),
         (lambda: MPArray.from_strings(["0x1"], 53), ValueError, r"array\[0\]: '0x1' is no decimal number"),
         (lambda: MPArray.from_strings(["nan"], 53), ValueError, "no decimal number"),
