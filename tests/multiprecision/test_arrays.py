@@ -11,7 +11,7 @@ import gmpy2
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exactla as xl
@@ -131,6 +131,7 @@ INF = float("inf")
 ORDERS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 
 
+@settings(deadline=None)
 @given(st.lists(DYADICS, min_size=1, max_size=4), st.decimals(allow_nan=False), st.fractions())
 def test_comparisons_with_decimals_rationals_and_infinities(values, decimal, number):
     x = mp(values)
@@ -145,6 +146,7 @@ def test_comparisons_with_decimals_rationals_and_infinities(values, decimal, num
             assert compare(other, x).tolist() == [compare(float(other), 0.0)] * len(values)
 
 
+@settings(deadline=None)
 @given(st.lists(DYADICS, min_size=3, max_size=3), st.fractions())
 def test_comparisons_with_arrays_that_hold_such_numbers(values, number):
     x = mp(values)

@@ -318,6 +318,7 @@ def test_errors(make, error, message):
         make()
 
 
+@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False), PRECISIONS)
 def test_decimal_numbers_are_rounded_once(number, precision):
     expected = rounded(Fraction(number), precision)
