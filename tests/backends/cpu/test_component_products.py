@@ -43,7 +43,8 @@ def direct(a, b):
 
 def of_limbs(a, b):
     with xl.backend("cpu"):
-        return products._of_limbs(_read(a, "a"), _read(b, "b"), None)[0]
+        product = products._of_limbs(_read(a, "a"), _read(b, "b"), None)[0]
+        return product.to_components(max(a.shape[-1], b.shape[-1]))
 
 
 def same(x, y):
