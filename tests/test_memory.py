@@ -183,4 +183,5 @@ def test_the_memory_of_a_large_product_of_small_inner_dimension(backend):
     growth, result_bytes, passes, same = json.loads(done.stdout)
     assert same
     assert passes > 1
-    assert growth <= result_bytes + limit + (20 << 20)
+    held = 2 if backend == "sycl" else 1  # whose device's results are copied, within the same memory here
+    assert growth <= held * result_bytes + limit + (20 << 20)
