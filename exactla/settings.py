@@ -127,8 +127,8 @@ def workspace_limit(limit: int | None) -> AbstractContextManager[None]:
     limit : int or None
         Bytes. None restores the default, a quarter of the memory that is free when a call starts, or half of it for
         exact solving. Larger work is cut into blocks; where not even the smallest block fits, a call raises
-        `WorkspaceError` before it allocates. What a device holds of the host's operands and results, as copies, counts as
-        operands and results.
+        `WorkspaceError` before it allocates. Copies that a device holds of the host's operands and results count as
+        such themselves.
     """
     return _set(workspace_bytes, _checked_limit(limit))
 
