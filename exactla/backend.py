@@ -97,9 +97,9 @@ class Expansion(Protocol):
         """The digits of each of the first entries, for so many steps."""
 
     def multiply(self, weights: Sequence[int], modulus: int) -> "Numbers":
-        """For each entry sum_i weights[i] * x_i modulo a modulus, for the first steps; weights are in [0, modulus).
+        """For each entry sum_i weights[i] * x_i modulo a modulus, for the first steps.
 
-        Those of magnitude below modulus / 4 are centred.
+        Weights are w P**i modulo the modulus, in [0, modulus). Sums of magnitude below modulus / 4 are centred.
         """
 
 

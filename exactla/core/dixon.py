@@ -64,6 +64,9 @@ WORK = 1 << 28
 DIGIT_BYTES = 1 << 28
 """Digits that are kept at a time, or fewer where memory is short; more right-hand sides are solved in groups."""
 
+FEW_COLUMNS, FEW_COMPONENTS = 8, 1 << 11
+"""Right-hand sides, and components of all, up to which they are lifted together where the denominator is not known."""
+
 DIGIT_COPIES = 4
 """Bytes that a byte of digits takes while numerators are made of it: copies, sums, and the numerators themselves."""
 
@@ -157,17 +160,15 @@ class InverseMatrix(Solver):
     def _groups(self, columns: int) -> Iterator[slice]:
         """Right-hand sides that are solved at a time.
 
-        Of several groups the first is one right-hand side, for the denominator: with it others need half the digits.
+        The first of many is solved before them, for the denominator: with it the others need half the digits.
         """
         each, room = digit_bytes(self.size, self.matrix.rough_bound), DIGIT_COPIES * DIGIT_BYTES
         if self.conditions.may_lack(columns * each):
             room = min(room, self.room())
         at_once = max(1, room // each)
-        if columns <= at_once:
-            bounds = [0, columns]
-        else:
-            first = 1 if self.denominator == 1 else 0
-            bounds = [0] * first + [*range(first, columns, 2 * at_once), columns]
+        together = min(at_once, max(FEW_COLUMNS, FEW_COMPONENTS // self.size))
+        first = 1 if self.denominator == 1 and columns > together else 0
+        bounds = [0] * first + [*range(first, columns, 2 * at_once), columns]
         for start, stop in pairwise(bounds):
             if start < stop:
                 yield slice(start, stop)
@@ -210,6 +211,16 @@ class _Solution:
         return 2 * self._inverse.matrix.rough_bound // self._step_bits + 1
 
     @cached_property
+    def _likely_steps(self) -> int:
+        """Steps after which numerators as long as the known denominator are seen; 0 where it is not known."""
+        known = self._inverse.denominator
+        if known == 1:
+            return 0
+        longer = max(0, self._b.bit_length() - self._inverse.matrix.largest.bit_length())
+        combined = known.bit_length() + longer + WEIGHTS.bit_length() + math.prod(self._shape).bit_length()
+        return min((combined + MISSING_BITS + MARGIN) // self._step_bits + 1, self._rough_steps)
+
+    @cached_property
     def _most_steps(self) -> int:
         """Steps after which Hadamard's bounds leave no doubt."""
         bounds = self._inverse.matrix.bounds
@@ -224,13 +235,15 @@ class _Solution:
         goal, growth = FIRST_TEST, GROWTH if self._inverse.denominator == 1 else GROWTH_KNOWN
         if self._inverse.size < FEW_TESTS:
             growth = max(growth, min(GROWTH_OF_FEW, self._rough_steps / goal / 2))
+        likely = self._likely_steps
         # Hadamard's bounds, which take longer than a small solution, are asked for at the end
-        while goal * growth < self._rough_steps // 8 or goal * growth < self._most_steps:
+        while goal <= likely or goal * growth < self._rough_steps // 8 or goal * growth < self._most_steps:
             yield goal
             if self._wanted > goal:
                 goal = self._wanted
                 yield goal
-            goal = math.ceil(goal * growth)
+            following = math.ceil(goal * growth)
+            goal = likely if goal < likely < following else following
         yield self._most_steps
         yield 2 * self._most_steps
 
@@ -265,15 +278,26 @@ class _Solution:
         room = modulus.bit_length()
         factor, numerator = 1, centred(combined, modulus)
         if numerator.bit_length() + MARGIN + SLACK > room:
-            if known > 1 and 2 * self._steps < self._most_steps:
+            more = self._missing(combined, modulus) if known > 1 else None
+            if more is not None:
+                numerator, factor = centred(combined * more, modulus), more
+            elif known > 1 and 2 * self._steps < self._most_steps:
                 return None  # the denominator may be new, but it is more likely that numerators need more steps
-            numerator, factor = rational(combined, modulus, self._inverse.halving)
-            if numerator.bit_length() + factor.bit_length() + MARGIN > room:
-                return None
+            else:
+                numerator, factor = rational(combined, modulus, self._inverse.halving)
+                if numerator.bit_length() + factor.bit_length() + MARGIN > room:
+                    return None
         found = self._certified(known * factor, int(numerator))
         if found is not None:
             self._inverse.denominator = int(gmpy2.lcm(known, found[1]))
         return found
+
+    def _missing(self, combined: Any, modulus: Any) -> int | None:
+        """A short factor that the denominator known so far misses, if the combination of the numerators shows one.
+
+        Earlier right-hand sides had not all of the last invariant factor, as happens with every second one of them.
+        """
+        return small_denominator(combined, modulus, 1 << MISSING_BITS, modulus.bit_length() - MISSING_BITS - MARGIN)
 
     def _certified(self, denominator: int, combined: int) -> tuple[Numerators, int] | None:
         """Numerators for a denominator that is presumed right, if they satisfy the system.

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,17 @@ class ListedNumbers:
 
     def integers(self) -> list[int]:
         return [int(v) for v in self._values]
+
+
+@dataclass(frozen=True)
+class PackedNumbers:
+    """See `exactla.backend.Numbers`: numbers [count, octets] in two's complement."""
+
+    octets: NDArray[np.uint8]
+    bits: int
+
+    def integers(self) -> list[int]:
+        return [int.from_bytes(row.data, "little", signed=True) for row in self.octets]
 
 
 class Numerators:

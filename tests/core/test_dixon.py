@@ -165,3 +165,37 @@ def test_groups_of_right_hand_sides_have_one_denominator(rng, monkeypatch):
     assert found[1] == expected[1]
     assert (found[0] == expected[0]).all()
     assert list(again._groups(9)) == [slice(0, 4), slice(4, 8), slice(8, 9)]
+
+
+def test_of_many_right_sides_the_first_is_solved_alone(rng, monkeypatch):
+    a = rng.integers(-99, 100, (16, 16))
+    inverse = InverseMatrix(IntegerMatrix(a), find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()))
+    monkeypatch.setattr(dixon, "FEW_COMPONENTS", 1)
+    few = dixon.FEW_COLUMNS
+    assert list(inverse._groups(few)) == [slice(0, few)]
+    assert list(inverse._groups(few + 1)) == [slice(0, 1), slice(1, few + 1)]
+    monkeypatch.setattr(dixon, "FEW_COMPONENTS", 16 * (few + 1))
+    assert list(inverse._groups(few + 1)) == [slice(0, few + 1)]
+    inverse.denominator = 5
+    assert list(inverse._groups(500)) == [slice(0, 500)]
+
+
+@pytest.mark.parametrize("missing", [1, 2, 97 * 97, (1 << 39) + 1])
+def test_a_factor_that_earlier_right_sides_lack_is_found_with_half_the_digits(rng, missing):
+    a = rng.integers(-99, 100, (70, 70)).astype(object)
+    a[3] *= missing
+    b = rng.integers(-99, 100, (70, 4)).astype(object)
+    b[3, 0], b[3, 1:] = missing, 1
+    seen = []
+    inverse = InverseMatrix(
+        IntegerMatrix(a),
+        find_lifting(registry.load("numpy"), IntegerMatrix(a), Conditions()),
+        Conditions(lambda done, total: seen.append(done)),
+    )
+    _, first = inverse.solve(b[:, :1])
+    whole = seen[-1]
+    numerators, denominator = inverse.solve(b[:, 1:])
+    assert denominator % missing == 0
+    assert missing == 1 or math.gcd(denominator // first, missing) > 1
+    assert seen[-1] < 0.7 * whole
+    assert (a @ numerators == b[:, 1:] * denominator).all()

@@ -8,10 +8,10 @@ from math import gcd
 import numpy as np
 
 from exactla.backend import Expansion, Lifting
-from exactla.core.expansion import HostExpansion
 from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
 from exactla.core.scaling import largest
+from exactla_backends.cpu.expansion import NativeExpansion
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import Array, Instructions
 from exactla_backends.cpu.residues import OperandPlanes
@@ -65,7 +65,7 @@ class NativeLifting:
         return self._lift(residual, steps, other, limbs)
 
     def expand(self, right_side: Array, weights: Array) -> Expansion:
-        return HostExpansion(self, right_side, weights)
+        return NativeExpansion(self._native, self, right_side, weights)
 
     def _lift(self, residual: Array, steps: int, other: ResidueBase, limbs: int) -> tuple[Array, Array]:
         if other not in self._sides:

@@ -8,3 +8,4 @@
 #include "host_systems.h"
 #include "host_elimination.h"
 #include "host_wide.h"
+#include "host_numbers.h"

@@ -24,6 +24,24 @@ XL_STAGE void xl_digit_sums(int64_t *XL_RESTRICT sums, int64_t pitch, const int3
             sums[p * pitch + w] = total[p][w];
 }
 
+/* Requires: sums below 2**63 in magnitude; columns of `pieces` in their slots.
+ * Ensures: sums[i][w] = sum over g < groups and j < count of weights[g * row + i - j] * pieces[(g * count + j) *
+ * XL_DIGIT_LANES + slot of w]. */
+XL_STAGE void xl_piece_sums(int64_t sums[XL_PIECE_ROWS][XL_DIGIT_LANES], const int32_t *weights, int64_t row,
+                            const int32_t *pieces, int64_t groups, int64_t count) {
+    for (int32_t i = 0; i < XL_PIECE_ROWS; ++i) {
+        int64_t total[XL_DIGIT_LANES] = {0};
+        for (int64_t g = 0; g < groups; ++g)
+            for (int64_t j = 0; j < count; ++j) {
+                const int64_t factor = weights[g * row + i - j];
+                for (int32_t w = 0; w < XL_DIGIT_LANES; ++w)
+                    total[w] += factor * pieces[(g * count + j) * XL_DIGIT_LANES + w];
+            }
+        for (int32_t w = 0; w < XL_DIGIT_LANES; ++w)
+            sums[i][w] = total[w];
+    }
+}
+
 /* Requires: digits of at most 31 bits, and a count that is a multiple of 8.
  * Ensures: sums[j] grows by the sum over i < 4 of rows[i] * right[j - i], modulo 2**64. */
 XL_STAGE void xl_add_rows(uint64_t *XL_RESTRICT sums, const uint64_t *rows, const uint64_t *XL_RESTRICT right,

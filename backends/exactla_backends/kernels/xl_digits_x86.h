@@ -67,6 +67,28 @@ XL_STAGE void xl_digit_sums(int64_t *sums, int64_t pitch, const int32_t *left, i
     }
 }
 
+XL_STAGE void xl_piece_sums(int64_t sums[XL_PIECE_ROWS][XL_DIGIT_LANES], const int32_t *weights, int64_t row,
+                            const int32_t *pieces, int64_t groups, int64_t count) {
+    XL_DIGIT_VECTOR total[XL_PIECE_ROWS][2];
+    for (int32_t i = 0; i < XL_PIECE_ROWS; ++i)
+        total[i][0] = total[i][1] = XL_DIGIT_ZERO;
+    for (int64_t g = 0; g < groups; ++g)
+        for (int64_t j = 0; j < count; ++j) {
+            const int32_t *from = weights + g * row - j;
+            const XL_DIGIT_VECTOR even = XL_DIGIT_LOAD(pieces + (g * count + j) * XL_DIGIT_LANES);
+            const XL_DIGIT_VECTOR odd = XL_DIGIT_OP(srli_epi64)(even, 32);
+            __asm__("" : "+r"(from)); /* else weights go from step to step by registers, which takes longer than loads */
+            for (int32_t i = 0; i < XL_PIECE_ROWS; ++i) {
+                const XL_DIGIT_VECTOR factor = XL_DIGIT_OP(set1_epi32)(from[i]);
+                total[i][0] = XL_DIGIT_OP(add_epi64)(total[i][0], XL_DIGIT_OP(mul_epi32)(factor, even));
+                total[i][1] = XL_DIGIT_OP(add_epi64)(total[i][1], XL_DIGIT_OP(mul_epi32)(factor, odd));
+            }
+        }
+    for (int32_t i = 0; i < XL_PIECE_ROWS; ++i)
+        for (int32_t half = 0; half < 2; ++half)
+            XL_DIGIT_STORE(sums[i] + half * XL_DIGIT_HALF, total[i][half]);
+}
+
 /* Compilers make products of 64 bits of these. */
 XL_STAGE void xl_add_rows(uint64_t *XL_RESTRICT sums, const uint64_t *rows, const uint64_t *XL_RESTRICT right,
                           int64_t count) {

@@ -262,4 +262,35 @@ void XL_ENTRY(wide_carry)(const int32_t *sums, int64_t row, int64_t limbs, const
 void XL_ENTRY(wide_digit_products)(uint64_t *sums, const uint64_t *left, int64_t left_count, const uint64_t *right,
                                    int64_t right_count);
 
+/* How digits x_i and weights w, one for every `together` steps, become sum over i of w_(i / together) P**(i mod together) x_i
+ * modulo M: pieces have `bits` bits, between -2**(bits - 1) and 2**(bits - 1) - 1, words 32; constants are not negative. */
+typedef struct {
+    const uint32_t *const *digits; /* [steps], each [entries][words] in two's complement */
+    int64_t steps, words, together;
+    const uint32_t *base; /* P */
+    int64_t base_words;
+    int64_t bits, pieces; /* pieces of the sum of `together` digits */
+    int64_t merged_words; /* more than that sum takes: a word past the last piece can be read */
+    const uint32_t *halves; /* [merged_words]: 2**(bits - 1) in every piece */
+    const int32_t *weights; /* [groups + 1] rows of pieces of weights, of -M in the last one, from piece 0 on */
+    int64_t groups, row;    /* before it are pieces - 1 zeros, and behind the last one so many that there are */
+    int64_t positions;      /* pieces, and then XL_PIECE_ROWS zeros */
+    int64_t top_position, top_words; /* sums from there on are enough for the quotient, and have so many words, */
+    const uint32_t *top_offset;    /* with a multiple of M added, so that they are not negative */
+    const uint32_t *reciprocal;    /* which times this, without the last `places` words, */
+    int64_t reciprocal_words, places;
+    const uint32_t *quotient_halves; /* [merged_words]: with this added, is the quotient with halves */
+    uint32_t *result; /* [entries][result_words], in two's complement */
+    int64_t result_words;
+    int64_t *lengths; /* [entries]: bits of the magnitudes */
+} xl_numbers;
+
+/* Ensures: sums[2 i] and sums[2 i + 1] are those of the low and the high half of word i of the digits, times the weights;
+ * top halves are signed. */
+void XL_ENTRY(combine_digits)(const uint32_t *digits, int64_t entries, int64_t words, const int32_t *weights,
+                              int64_t *sums);
+
+/* Ensures: results of the entries, less than 0.51 M in magnitude. Returns 0, or XL_OUT_OF_MEMORY. */
+int64_t XL_ENTRY(numbers)(const xl_numbers *job, int64_t begin, int64_t end);
+
 #endif

@@ -123,6 +123,7 @@ int __attribute__((overloadable)) __spirv_SpecConstant(int number, int otherwise
 #define XL_CLASSES 7               /* classes of entries, see xl_special.h */
 #define XL_DIGIT_BITS 28           /* of the digits that small products are made of, see host_small.h */
 #define XL_MOST_DIGITS 4
+#define XL_PIECE_ROWS 6            /* sums of pieces that are made at a time, see host_numbers.h */
 
 /* ---- counting bits ---- */
 

@@ -30,4 +30,6 @@ const xl_kernel_set XL_ENTRY(kernel_set) = {
     .wide_weighted = XL_ENTRY(wide_weighted),
     .wide_carry = XL_ENTRY(wide_carry),
     .wide_digit_products = XL_ENTRY(wide_digit_products),
+    .combine_digits = XL_ENTRY(combine_digits),
+    .numbers = XL_ENTRY(numbers),
 };

@@ -39,6 +39,8 @@ typedef struct {
     void (*wide_carry)(const int32_t *, int64_t, int64_t, const int32_t *, const uint8_t *, int64_t, int32_t *,
                        uint64_t *, int64_t);
     void (*wide_digit_products)(uint64_t *, const uint64_t *, int64_t, const uint64_t *, int64_t);
+    void (*combine_digits)(const uint32_t *, int64_t, int64_t, const int32_t *, int64_t *);
+    int64_t (*numbers)(const xl_numbers *, int64_t, int64_t);
 } xl_kernel_set;
 
 #endif

@@ -199,6 +199,14 @@ typedef struct {
 /* Ensures: digits and the new residual. */
 int64_t xl_native_lift(const xl_instructions *set, const xl_lifting *lifting, int64_t threads);
 
+/* Ensures: sums [steps][2 words] as xl_host.h's combine_digits has them, of digits [steps][entries][words]. */
+int64_t xl_native_combine_digits(const xl_instructions *set, const uint32_t *digits, int64_t steps, int64_t entries,
+                                 int64_t words, const int32_t *weights, int64_t *sums, int64_t threads);
+
+/* Ensures: results of entries [begin, end), as xl_host.h's numbers has them. */
+int64_t xl_native_numbers(const xl_instructions *set, const xl_numbers *numbers, int64_t begin, int64_t end,
+                          int64_t threads);
+
 /* ---- long numbers ---- */
 
 enum { XL_HALVING_WORDS = 64 /* of the longest numbers that are halved at once */ };

@@ -9,6 +9,7 @@ from exactla.backend import Minor
 from exactla.core.expansion import integers_by_entry
 from exactla.core.integers import IntegerMatrix
 from exactla.core.moduli import ResidueBase
+from exactla.core.numerators import PackedNumbers
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
 from exactla_backends.cuda.systems import numbers, steps
@@ -113,7 +114,7 @@ class CudaExpansion:
             parts = [numbers.leading(self._system.device, part, count) for part in self._parts]
         return integers_by_entry(np.concatenate(parts)[:steps])
 
-    def multiply(self, weights: Sequence[int], modulus: int) -> numbers.PackedNumbers:
+    def multiply(self, weights: Sequence[int], modulus: int) -> PackedNumbers:
         with self._system.at_home():
             self._parts = [numbers.joined(self._system.device, self._parts)]
             return numbers.multiply(self._system.device, self._units, self._parts[0], weights, modulus)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from exactla.core.numerators import PackedNumbers
 from exactla.core.radix import integers_of
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
@@ -43,17 +44,6 @@ class Digits:
     steps: int
     entries: int
     words: int
-
-
-@dataclass(frozen=True)
-class PackedNumbers:
-    """See `exactla.backend.Numbers`: numbers [count, octets] in two's complement, on the host."""
-
-    octets: NDArray[np.uint8]
-    bits: int
-
-    def integers(self) -> list[int]:
-        return [int.from_bytes(row.data, "little", signed=True) for row in self.octets]
 
 
 def combinations(device: CudaDevice, digits: Digits, weights: Memory) -> list[Any]:
