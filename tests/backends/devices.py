@@ -204,7 +204,9 @@ _INTEGERS = np.frompyfunc(int, 1, 1)
 
 def objects(numbers: Any) -> Any:
     """An object array of Python integers."""
-    numbers = np.asarray(numbers, dtype=object)  # which makes Python integers of NumPy's, but leaves objects as they are
+    numbers = np.asarray(
+        numbers, dtype=object
+    )  # which makes Python integers of NumPy's, but leaves objects as they are
     return np.asarray(_INTEGERS(numbers), object).reshape(numbers.shape)
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import exactla_backends.kernels
-from tests.backends.made_once import made_once
+from tests.made_once import made_once
 
 SOURCES = Path(exactla_backends.kernels.__file__).parent
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fPIC", "-shared")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.backends.made_once import made_once
+from tests.made_once import made_once
 
 ROOT = Path(__file__).resolve().parents[4]
 SOURCES = ROOT / "backends" / "exactla_backends"

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import exactla_backends
-from tests.backends.made_once import made_once
+from tests.made_once import made_once
 
 SOURCES = Path(exactla_backends.__file__).parent / "cpu" / "matrix"
 SELFCHECK = Path(__file__).parent / "selfcheck.c"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.backends.made_once import made_once
+from tests.made_once import made_once
 
 HERE = Path(__file__).parent
 
