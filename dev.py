@@ -103,10 +103,12 @@ def install(extras: list[str]) -> None:
     if not PYTHON.exists():
         create()
     print(f"installing exactla[{','.join(sorted(wanted))}] into {ENVIRONMENT}", flush=True)
-    target = f"{ROOT}[{','.join(sorted(wanted))}]"
+    # exactla itself is built once: to what is there already, more extras add packages only
+    source = ["exactla"] if installed[:1] == [fingerprint] else ["--editable", str(ROOT)]
+    source[-1] += f"[{','.join(sorted(wanted))}]"
     # by environment, so that they hold for what builds exactla too
     os.environ["PIP_CONSTRAINT"] = os.environ["PIP_BUILD_CONSTRAINT"] = str(CONSTRAINTS)
-    run(*pip(), "install", "--quiet", "--editable", target)
+    run(*pip(), "install", "--quiet", *source)
     STAMP.write_text(" ".join([fingerprint, *sorted(wanted)]) + "\n")
 
 

@@ -199,10 +199,15 @@ with_device = settings(
 # ---- numbers -------------------------------------------------------------------------------------------------------
 
 
+_INTEGERS = np.frompyfunc(int, 1, 1)
+
+
 def objects(numbers: Any) -> Any:
     """An object array of Python integers."""
-    numbers = np.asarray(numbers, dtype=object)
-    return np.array([int(n) for n in numbers.flat] or [], dtype=object).reshape(numbers.shape)
+    numbers = np.asarray(
+        numbers, dtype=object
+    )  # which makes Python integers of NumPy's, but leaves objects as they are
+    return np.asarray(_INTEGERS(numbers), object).reshape(numbers.shape)
 
 
 def float_dtype(name: str) -> Any:

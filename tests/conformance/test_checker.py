@@ -19,6 +19,7 @@ from exactla_conformance import export as exporting
 from exactla_conformance.cases import all_cases
 from exactla_conformance.digests import load_reference
 from exactla_conformance.export import LEFT_OUT, MAGIC, export
+from tests.made_once import made_once
 
 PATH = Path(__file__).resolve().parents[2] / "conformance" / "checker" / "architectures.py"
 ALL_PASSED, SOME_FAILED, UNUSABLE = range(3)
@@ -39,10 +40,16 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the checker
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("checker") / "checker"
-    assert architectures.build(NATIVE, path) == ""
-    return path
+def program():
+    key = hashlib.sha256(repr((NATIVE, architectures.FLAGS)).encode())
+    for folder in (architectures.CHECKER, architectures.KERNELS, architectures.MATRIX):
+        for source in sorted((architectures.ROOT / folder).glob("*.[ch]")):
+            key.update(source.read_bytes())
+
+    def make(path):
+        assert architectures.build(NATIVE, path) == ""
+
+    return made_once(f"checker-{key.hexdigest()[:24]}", make)
 
 
 @pytest.fixture

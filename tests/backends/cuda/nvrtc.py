@@ -1,7 +1,6 @@
 """Compiles the CUDA backend's kernels by NVRTC, which needs no device, to PTX and to machine code."""
 
 import ctypes
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -27,8 +26,11 @@ def architectures() -> tuple[int, ...]:
     return tuple(known)
 
 
-def compiled(text: str, options: Sequence[str], target: str) -> Compiled:
+@cache
+def compiled(text: str, options: tuple[str, ...], target: str) -> Compiled:
     """A text for a target, such as sm_90a: machine code is made too, and what the assembler says of it is in the log.
+
+    A text of several kernels is compiled once for the tests of all of them.
 
     Raises
     ------

@@ -1,17 +1,16 @@
 """Compiles the host kernels once for each instruction set, into a folder of the user's own that runs share."""
 
-import getpass
 import hashlib
 import os
 import platform
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import exactla_backends.kernels
+from tests.made_once import made_once
 
 SOURCES = Path(exactla_backends.kernels.__file__).parent
 STRICT = ("-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fPIC", "-shared")
@@ -92,11 +91,7 @@ def build(variant: Variant) -> Path:
     key = hashlib.sha256(repr((command, flags)).encode())
     for source in sorted(SOURCES.glob("*.[ch]")):
         key.update(source.read_bytes())
-    folder = Path(tempfile.gettempdir()) / f"exactla-kernels-{getpass.getuser()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    target = folder / f"{variant.name}-{key.hexdigest()[:16]}.so"
-    if not target.exists():
-        partial = target.with_suffix(f".{os.getpid()}")
-        subprocess.run([command, *flags, str(SOURCES / "host.c"), "-o", str(partial)], check=True)
-        partial.rename(target)
-    return target
+    return made_once(
+        f"{variant.name}-{key.hexdigest()[:16]}.so",
+        lambda path: subprocess.run([command, *flags, str(SOURCES / "host.c"), "-o", str(path)], check=True),
+    )

@@ -6,7 +6,7 @@ from tests.backends.kernels import building
 from tests.backends.kernels.library import Kernels
 
 
-@pytest.fixture(params=building.variants(), ids=lambda variant: variant.name)
+@pytest.fixture(scope="session", params=building.variants(), ids=lambda variant: variant.name)
 def kernels(request: pytest.FixtureRequest) -> Kernels:
     variant: building.Variant = request.param
     reason = building.why_not(variant)

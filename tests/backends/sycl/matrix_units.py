@@ -20,7 +20,9 @@ int8 __attribute__((overloadable)) xl_imitated_mad(int8 a, int8 b, int8 sums) {
     vstore8(a, 0, left);
     vstore8(b, 0, right);
     vstore8(sums, 0, found);
+#pragma unroll 1 /* without which compilers take half as long again */
     for (int k = 0; k < 8; ++k)
+#pragma unroll 1
         for (int i = 0; i < 8; ++i)
             found[i] = xl_imitated_dot(sub_group_broadcast(left[i], k), right[k], found[i]);
     return vload8(0, found);
@@ -31,7 +33,9 @@ int8 __attribute__((overloadable)) xl_imitated_mad(short8 a, int8 b, int8 sums) 
     vstore8(convert_int8(a), 0, left);
     vstore8(b, 0, right);
     vstore8(sums, 0, found);
+#pragma unroll 1
     for (int k = 0; k < 8; ++k)
+#pragma unroll 1
         for (int i = 0; i < 8; ++i) {
             const uint low = sub_group_broadcast(left[i], 2 * k) & 0xffff;
             const uint high = sub_group_broadcast(left[i], 2 * k + 1);

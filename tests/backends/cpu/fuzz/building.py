@@ -4,7 +4,6 @@ programs on it.
 Builds go into a folder of the user's own, which runs share, and are made again when a source changes.
 """
 
-import getpass
 import hashlib
 import os
 import shutil
@@ -15,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tests.made_once import made_once
 
 ROOT = Path(__file__).resolve().parents[4]
 SOURCES = ROOT / "backends" / "exactla_backends"
@@ -90,14 +91,13 @@ def library(build: Build) -> Path:
     key = hashlib.sha256(repr((build, compiler)).encode())
     for source in sources:
         key.update(source.read_bytes())
-    folder = Path(tempfile.gettempdir()) / f"exactla-kernels-{getpass.getuser()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    target = folder / f"{build.name}-{key.hexdigest()[:16]}.so"
-    if not target.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as work:
+
+    def make(path: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=path.parent) as work:
             _run_cmake(build, compiler, work)
-            (Path(work) / "_native.so").rename(target)
-    return target
+            (Path(work) / "_native.so").rename(path)
+
+    return made_once(f"{build.name}-{key.hexdigest()[:16]}.so", make)
 
 
 def _run_cmake(build: Build, compiler: str, work: str) -> None:

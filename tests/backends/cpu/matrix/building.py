@@ -1,16 +1,15 @@
 """Compiles the matrix kernels, as a library or with a C program, into a folder of the user's own that runs share."""
 
-import getpass
 import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import exactla_backends
+from tests.made_once import made_once
 
 SOURCES = Path(exactla_backends.__file__).parent / "cpu" / "matrix"
 SELFCHECK = Path(__file__).parent / "selfcheck.c"
@@ -35,15 +34,7 @@ def build(folder: Path, programs: Sequence[Path], flags: Sequence[str], command:
     key = hashlib.sha256(repr(arguments[:-1]).encode())
     for source in [*sources, *sorted(folder.glob("*.h"))]:
         key.update(source.read_bytes())
-    target = _cache_folder() / f"matrix-{key.hexdigest()[:24]}"
-    if not target.exists():
-        partial = target.with_suffix(f".{os.getpid()}")
-        subprocess.run([*arguments, *map(str, sources), "-o", str(partial)], check=True)
-        partial.rename(target)
-    return target
-
-
-def _cache_folder() -> Path:
-    folder = Path(tempfile.gettempdir()) / f"exactla-kernels-{getpass.getuser()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
+    return made_once(
+        f"matrix-{key.hexdigest()[:24]}",
+        lambda path: subprocess.run([*arguments, *map(str, sources), "-o", str(path)], check=True),
+    )

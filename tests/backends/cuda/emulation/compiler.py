@@ -3,6 +3,7 @@
 Stands in for NVRTC: text and options in, a module out, the bytes of a shared object.
 """
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+
+from tests.made_once import made_once
 
 HERE = Path(__file__).parent
 
@@ -56,14 +59,17 @@ def module(text: str, options: Sequence[str]) -> bytes:
 @cache
 def _compiled(text: str, defines: tuple[str, ...]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
-        is_product = "wgmma" in text or "mma.sync" in text
+        source = Path(folder) / "kernel.cpp"
         source.write_text(_without_assembly(text) if "wgmma" in text else text)
-        plain = _run("-E", "-P", "-D__CUDACC_RTC__", *defines, str(source))
-        source.write_text(_program(plain))
-        flags = FAST if is_product else CHECKED
-        _run("-w", *OF_ITS_OWN, f"-I{HERE}", *flags, str(source), "-o", str(target))
-        return target.read_bytes()
+        program = _program(_run("-E", "-P", "-D__CUDACC_RTC__", *defines, str(source)))
+        source.write_text(program)
+        flags = FAST if "wgmma" in text or "mma.sync" in text else CHECKED
+        arguments = ("-w", *OF_ITS_OWN, f"-I{HERE}", *flags)
+        key = hashlib.sha256(repr((compiler(), arguments, program)).encode())
+        for header in sorted(HERE.glob("*.h")):
+            key.update(header.read_bytes())
+        name = f"cuda-{key.hexdigest()[:24]}.so"
+        return made_once(name, lambda path: _run(*arguments, str(source), "-o", str(path))).read_bytes()
 
 
 def _run(*arguments: str) -> str:
