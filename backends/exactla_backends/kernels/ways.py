@@ -57,7 +57,10 @@ _STEP = 16384, 8192
 """Four products of bytes are below 2**17, and eight of digits below 2**18: their sums stay below 2**31."""
 
 VECTORS = Way(2, 16, rows=(8, 4), columns=(2, 2), rows_first=True, step=(512, 512), group=1, panels=4)
-"""Of CPUs, whose compilers make instructions of products of pairs in vectors."""
+"""Of CPUs, whose compilers make instructions of products of pairs in vectors: 16 sums of 512 bits, of 32 registers."""
+
+NARROW_VECTORS = Way(2, 16, rows=(6, 2), columns=(1, 1), rows_first=True, step=(512, 512), group=1, panels=8)
+"""Of CPUs with vectors of 256 bits: 12 sums in 16 registers."""
 
 BYTES = Way(4, 1, rows=(8, 4), columns=(1, 1), rows_first=False, step=_STEP, group=16)
 """Of all others: dot products of four bytes, for one column in a work item."""

@@ -38,6 +38,11 @@ def _is_cpu(queue: Any) -> bool:
     return bool(queue.sycl_device.is_cpu)
 
 
+@lru_cache(maxsize=64)
+def _has_narrow_vectors(queue: Any) -> bool:
+    return int(queue.sycl_device.native_vector_width_int) < VECTOR_LANES
+
+
 def _preference(device: Any) -> tuple[bool, bool]:
     """GPUs before others, and OpenCL, which takes source, before Level Zero."""
     return bool(device.is_gpu), device.backend == dpctl.backend_type.opencl
@@ -158,6 +163,10 @@ class SyclDevice:
     def has_vectors(self) -> bool:
         """Whether kernels are written in vectors that a CPU has instructions for, which SPIR-V has no types for."""
         return self.is_cpu() and not programs.needs_spirv(self.queue)
+
+    def has_narrow_vectors(self) -> bool:
+        """Whether the device's own vectors are shorter than those that kernels are written in."""
+        return _has_narrow_vectors(self.queue)
 
     def matrix_units(self) -> int:
         """Work items in a sub-group that multiplies by a matrix unit, 0 where there are no such units."""

@@ -23,7 +23,7 @@ from exactla_backends.device.planes import (
     padded,
 )
 from exactla_backends.kernels.modules import matrix_text
-from exactla_backends.kernels.ways import BYTES, MATRIX_UNITS, VECTORS, Way
+from exactla_backends.kernels.ways import BYTES, MATRIX_UNITS, NARROW_VECTORS, VECTORS, Way
 from exactla_backends.sycl import programs
 from exactla_backends.sycl.device import SyclDevice
 
@@ -73,7 +73,8 @@ class SyclMatrix:
         if self._forced is not None:
             return self._forced
         if self._device.has_vectors():  # a few columns would fill a small part of a panel, whose memory is all of it
-            return VECTORS if columns > COLUMNS else BYTES
+            vectors = NARROW_VECTORS if self._device.has_narrow_vectors() else VECTORS
+            return vectors if columns > COLUMNS else BYTES
         place = self._device.place()
         if place not in self._found:
             way = MATRIX_UNITS.get(self._device.matrix_units())

@@ -35,6 +35,9 @@ class OpenCLDevice:
     def has_vectors(self):
         return self._vectors
 
+    def has_narrow_vectors(self):
+        return self._queue.device.native_vector_width_int < VECTOR_LANES
+
     def matrix_units(self):
         return 0
 

@@ -26,6 +26,13 @@ class OneLane(sycl_device.SyclDevice):
         return False
 
 
+class OtherVectors(sycl_device.SyclDevice):
+    """Products in the shape for vectors of 512 bits where the device has shorter ones, and the other way round."""
+
+    def has_narrow_vectors(self):
+        return not super().has_narrow_vectors()
+
+
 class LikeGPU(sycl_device.SyclDevice):
     """Words of four residues, and sums of four products, where the device has functions for them."""
 
@@ -38,6 +45,7 @@ class LikeGPU(sycl_device.SyclDevice):
 
 WAYS = {
     "one lane": OneLane,
+    "other vectors": OtherVectors,
     "like a GPU": LikeGPU,
     "SPIR-V": sycl_device.SyclDevice,
     "SPIR-V without dot products": sycl_device.SyclDevice,
