@@ -10,7 +10,7 @@ from exactla.multiprecision import component_products
 from exactla.multiprecision.limits import computed_precision
 from exactla.multiprecision.mparray import MPArray, check_one_device
 from exactla.multiprecision.multiplying import Multiplication
-from exactla.multiprecision.places import kind_of, verbs_for
+from exactla.multiprecision.places import HOST, kind_of, verbs_for
 from exactla.results import Info
 
 
@@ -57,9 +57,10 @@ def mp_mm(a: Any, b: Any, precision: int | None = None, *, return_info: bool = F
     wanted = None if precision is None else computed_precision(precision)
     left, right = _read(a, "a"), _read(b, "b")
     if isinstance(left, Source) and isinstance(right, Source):
-        words, info = _of_components(left, right, wanted)
-        # lists are read as arrays of NumPy, and go with any
         like = left if is_array(a) else right
+        # lists are read as arrays of NumPy, and go with any
+        left, right = (x if is_array(given) else _beside(x, like) for given, x in ((a, left), (b, right)))
+        words, info = _of_components(left, right, wanted)
         found = like.library.from_host(words, FLOAT64, like)
     else:
         found, info = _of_limbs(left, right, wanted)
@@ -74,6 +75,14 @@ def _read(array: Any, name: str) -> MPArray | Source:
     if len(source.shape) < 2:
         raise TypeError(f"{name} is neither an MPArray nor an array of float64 components along its last axis")
     return source
+
+
+def _beside(numbers: Source, other: Source) -> Source:
+    """The same numbers of the host in an array like another one, where that is on a device."""
+    if other.device_kind == HOST or numbers.format != FLOAT64:
+        return numbers
+    words = numbers.library.host_encodings(numbers)
+    return read(other.library.from_host(words, FLOAT64, other), "the list")
 
 
 def _of_components(left: Source, right: Source, precision: int | None) -> tuple[Words, Info]:
