@@ -183,7 +183,7 @@ _WAYS: dict[str, dict[str, Any]] = {
 def open_device(name: str) -> Device:
     """The device of a backend that the registry knows."""
     if name not in _WAYS:
-        raise NotImplementedError(f"say in {__file__} how to read a buffer of backend {name!r}")
+        raise LookupError(f"say in {__file__} how to read a buffer of backend {name!r}")
     return Device(registry.load(name), **_WAYS[name])
 
 

@@ -52,6 +52,13 @@ def same(x, y):
     return np.array_equal(np.asarray(x).view(np.uint64), np.asarray(y).view(np.uint64))
 
 
+@pytest.mark.parametrize("shape", [(17, 3000, 2), (9, 20_000, 2), (2, 2, 20_000)])
+def test_rows_that_no_cache_holds(rng, shape):
+    m, k, n = shape
+    a, b = expansions(rng, (m, k), 2), expansions(rng, (k, n), 2)
+    assert same(direct(a, b)[0], of_limbs(a, b))
+
+
 @pytest.mark.parametrize(("count", "spread", "limit"), [(2, 0, 256), (3, 0, 256), (4, 0, 65280), (2, 100, 65280)])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 200, 5), (70, 65, 130)])
 def test_the_same_as_by_way_of_limbs(rng, count, spread, limit, shape):

@@ -188,28 +188,47 @@ typedef struct {
     int64_t packed;
 } components_job;
 
+/* Some rows of all components. */
+static int64_t make_components(const components_job *job, int64_t begin, int64_t rows, const xl_planes *place) {
+    xl_operand part[XL_MOST_COMPONENTS];
+    for (int64_t c = 0; c < job->count; ++c)
+        part[c] = rows_from(&job->components[c].first, begin, rows);
+    return job->set->elements->component_residues(part, (int32_t)job->count, (int32_t)job->octets, job->table, place, 0,
+                                                  rows);
+}
+
+static void pack_rows(const components_job *job, const residue_room *room, int64_t begin, int64_t rows) {
+    const xl_planes *to = job->planes;
+    for (int64_t p = 0; p < room->count; ++p)
+        xl_matrix_pack(job->set->matrix, room->residues + p * room->plane, 0, rows, to->depth,
+                       to->data + p * to->plane_stride + begin * to->depth);
+}
+
 static int64_t residues_of_components(const void *context, int64_t piece) {
     const components_job *job = context;
-    const int64_t begin = piece * XL_MATRIX_COLUMNS, depth = job->planes->depth;
-    const int64_t rows = minimum(XL_MATRIX_COLUMNS, job->components->first.rows - begin);
-    residue_room room = {NULL, job->table->moduli * job->octets, XL_MATRIX_COLUMNS * depth + XL_MATRIX_ALIGNMENT,
-                         XL_MATRIX_COLUMNS};
-    xl_operand part[XL_MOST_COMPONENTS];
-    int64_t broken;
+    const xl_planes *to = job->planes;
+    const int64_t first = piece * XL_MATRIX_COLUMNS, planes = job->table->moduli * job->octets;
+    const int64_t end = minimum(first + XL_MATRIX_COLUMNS, job->components->first.rows);
+    residue_room room = residue_room_of(to, planes, end - first);
+    int64_t broken = 0;
+    if (job->packed) /* which takes all rows of a block of columns at once */
+        room = (residue_room){NULL, planes, XL_MATRIX_COLUMNS * to->depth + XL_MATRIX_ALIGNMENT, XL_MATRIX_COLUMNS};
+    if (room.rows == 0) {
+        const xl_planes place = {to->data + first * to->depth, to->plane_stride, to->depth, to->depth};
+        return make_components(job, first, end - first, &place);
+    }
     room.residues = malloc((size_t)(room.count * room.plane));
     if (!room.residues)
         return XL_OUT_OF_MEMORY;
-    for (int64_t c = 0; c < job->count; ++c)
-        part[c] = rows_from(&job->components[c].first, begin, rows);
-    const xl_planes place = {room.residues, room.plane, depth, depth};
-    broken = job->set->elements->component_residues(part, (int32_t)job->count, (int32_t)job->octets, job->table, &place,
-                                                    0, rows);
-    if (job->packed)
-        for (int64_t p = 0; p < room.count; ++p)
-            xl_matrix_pack(job->set->matrix, room.residues + p * room.plane, 0, rows, depth,
-                           job->planes->data + p * job->planes->plane_stride + begin * depth);
-    else
-        leave_rows(&room, job->planes, begin, rows);
+    for (int64_t begin = first; begin < end; begin += room.rows) {
+        const int64_t rows = minimum(room.rows, end - begin);
+        const xl_planes place = {room.residues, room.plane, to->depth, to->depth};
+        broken = joined(broken, make_components(job, begin, rows, &place));
+        if (job->packed)
+            pack_rows(job, &room, begin, rows);
+        else
+            leave_rows(&room, to, begin, rows);
+    }
     free(room.residues);
     return broken;
 }
