@@ -59,6 +59,9 @@ typedef struct {
 } xl_rows;
 
 xl_row_pieces xl_cut_rows(int64_t stacks, int64_t rows, int64_t depth);
+
+/* The same, so many rows always together. */
+xl_row_pieces xl_cut_rows_by(int64_t stacks, int64_t rows, int64_t depth, int64_t together);
 xl_rows xl_rows_of(const xl_row_pieces *pieces, int64_t piece);
 
 /* A matrix of a stack, and its residues. */
