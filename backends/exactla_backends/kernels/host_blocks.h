@@ -7,6 +7,7 @@
 #define XL_TILE_ROWS 8 /* rows whose entries are loaded together: entries of a transposed matrix share cache lines */
 
 #define XL_CACHE_LINE 64
+#define XL_ROWS_AHEAD 2
 
 #define XL_LANE_BYTES ((size_t)XL_LANES * sizeof(uint32_t))
 
@@ -222,11 +223,13 @@ XL_FUNCTION void xl_store_plane(const xl_planes *planes, int64_t plane, const in
 }
 
 /* Requires: octets <= 2.
- * Ensures: residues of the results of a block modulo one modulus, 0 in lanes without a result. */
+ * Ensures: residues of the results of a block modulo one modulus, 0 in lanes without a result. Those of a later row are
+ * fetched, since planes are more than caches follow by themselves. */
 XL_FUNCTION void xl_load_residues(void *lanes, const xl_results *x, int64_t plane, const xl_block *block,
                                   int64_t octets) {
     const char *from =
         (const char *)x->data + plane * x->plane_stride + block->row * x->row_stride + block->first * octets;
+    xl_fetch(from + XL_ROWS_AHEAD * x->row_stride, XL_LANES * octets);
     if (block->count == XL_LANES) {
         memcpy(lanes, from, (size_t)(XL_LANES * octets));
         return;

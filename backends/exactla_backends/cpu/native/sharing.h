@@ -8,7 +8,7 @@ enum {
     XL_GRAIN = 1 << 14,          /* entries that are worth a piece of work of their own */
     XL_WORTH_A_THREAD = 1 << 15, /* entries up to which work stays on the caller's thread */
     XL_TILE_SIDE = 256,
-    XL_TILE_BYTES = 7 << 17 /* residues of a tile, within a second level cache */
+    XL_TILE_BYTES = 9 << 18 /* residues of a tile: more would leave a second level cache, less read operands more often */
 };
 
 static inline int64_t minimum(int64_t a, int64_t b) {
