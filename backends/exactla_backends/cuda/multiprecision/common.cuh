@@ -154,6 +154,7 @@ XL_INLINE uint64_t xl_reciprocal(uint64_t d) {
 XL_INLINE void xl_magnitude(const uint64_t *x, int64_t count, uint64_t *to) {
     const uint64_t sign = xl_limb(x, count, count);
     uint64_t carry = sign & 1;
+#pragma unroll 4
     for (int64_t j = 0; j < count; ++j) {
         const uint64_t limb = x[j] ^ sign;
         to[j] = limb + carry;
