@@ -153,7 +153,7 @@ class Tables:
         return table
 
     def whole(self, base: ResidueBase, limbs: int) -> Memory:
-        """The constants, M / m for each modulus, and -M: uint64 [P, CONSTANTS] and [P + 1, limbs], one after the other."""
+        """The constants, and M / m for each modulus and -M: uint64 [P, CONSTANTS] and after it [P + 1, limbs]."""
 
         def make() -> Memory:
             return self._device.upload(np.concatenate([constants(base).ravel(), _whole(base, limbs).ravel()]))
