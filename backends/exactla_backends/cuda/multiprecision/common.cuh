@@ -28,9 +28,11 @@ XL_INLINE uint32_t xl_bit(const uint64_t *x, int64_t count, int64_t bit) {
 XL_INLINE void xl_nearest_shifted(const uint64_t *x, int64_t count, int64_t down, uint64_t *to, int64_t wanted) {
     const int64_t half = (down - 1) >> 6;
     uint64_t sticky = xl_limb(x, count, half) & ((1ull << ((down - 1) & 63)) - 1);
+#pragma unroll 4
     for (int64_t j = 0; j < half && j < count; ++j)
         sticky |= x[j];
     uint64_t carry = xl_bit(x, count, down - 1) && (sticky || xl_bit(x, count, down));
+#pragma unroll 2
     for (int64_t j = 0; j < wanted; ++j) {
         const uint64_t limb = xl_shifted_limb(x, count, -down, j);
         to[j] = limb + carry;
@@ -164,6 +166,7 @@ XL_INLINE void xl_magnitude(const uint64_t *x, int64_t count, uint64_t *to) {
 
 /* x[0], ..., x[count] *= 2**shift, with x[count] from what leaves the others. Requires: shift < 64. */
 XL_INLINE void xl_shift_up(uint64_t *x, int64_t count, int64_t shift) {
+#pragma unroll 4
     for (int64_t j = count; j >= 0; --j) {
         const uint64_t here = j < count ? x[j] : 0, below = j > 0 ? x[j - 1] : 0;
         x[j] = shift == 0 ? here : here << shift | below >> (64 - shift);
@@ -214,6 +217,7 @@ XL_INLINE uint64_t xl_subtract_multiple(uint64_t *__restrict__ x, const uint64_t
 /* x += d; the carry out of as many limbs. */
 XL_INLINE uint64_t xl_add_divisor(uint64_t *x, const xl_divisor &d) {
     uint64_t carry = 0;
+#pragma unroll 1 /* which is seldom needed */
     for (int64_t i = 0; i < d.count; ++i) {
         uint64_t low = x[i], high = 0;
         xl_add(low, high, d.limbs[i]);
@@ -262,6 +266,8 @@ XL_INLINE bool xl_rounds_quotient_up(const uint64_t *remainder, const xl_divisor
 XL_INLINE void xl_nearest_quotient(uint64_t *x, int64_t count, const xl_divisor &d, int64_t wanted) {
     const uint64_t sign = xl_limb(x, count, count) ^ (d.is_negative ? ~0ull : 0);
     xl_magnitude(x, count, x);
+    while (count > d.count && x[count - 1] == 0)
+        --count; /* where the quotient would have a 0 */
     xl_shift_up(x, count, d.shift);
     xl_divide_limbs(x, count, d);
     const int64_t most = count - d.count + 1;

@@ -155,6 +155,13 @@ XL_INLINE void xl_few_words(const xl_panel &panel, const xl_few_memory &memory, 
     __syncthreads();
 }
 
+/* to = x, of few limbs, so that many steps of the loop at a time would be but more code. */
+XL_INLINE void xl_few_copy(const uint64_t *__restrict__ x, int64_t count, uint64_t *__restrict__ to) {
+#pragma unroll 4
+    for (int64_t j = 0; j < count; ++j)
+        to[j] = x[j];
+}
+
 /* Limbs of what these words are. */
 XL_INLINE void xl_few_limbs(uint64_t *__restrict__ low, const uint64_t *__restrict__ high, int64_t count) {
     uint64_t above = 0;
@@ -209,8 +216,7 @@ XL_INLINE void xl_few_upper(const xl_panel &panel, const xl_few_memory &memory, 
         uint64_t *to = panel.upper_limbs + k * panel.upper_limbs_row + (first + e) * panel.upper_limbs_entry;
         xl_few_limbs(limbs, limbs + panel.count, panel.count);
         xl_nearest_shifted(limbs, panel.count, panel.precision, limbs, panel.upper_count);
-        for (int64_t j = 0; j < panel.upper_count; ++j)
-            to[j] = limbs[j];
+        xl_few_copy(limbs, panel.upper_count, to);
     }
     xl_few_residues(panel, memory, entries, panel.upper_count, panel.upper + k * panel.upper_row + first,
                     panel.upper_plane);
@@ -332,8 +338,7 @@ extern "C" __global__ void __launch_bounds__(XL_PANEL_THREADS)
 XL_INLINE void xl_panel_note(const xl_panel &panel, int64_t k, int64_t row, int64_t place, const uint64_t *sum,
                              const uint64_t *pivot, bool is_lost) {
     if (is_lost) {
-        for (int64_t j = 0; j < panel.count; ++j)
-            panel.value[j] = sum[j];
+        xl_few_copy(sum, panel.count, panel.value);
         panel.state[1] = k + 1;
         return;
     }
@@ -343,8 +348,7 @@ XL_INLINE void xl_panel_note(const xl_panel &panel, int64_t k, int64_t row, int6
     panel.order[k] = row;
     panel.places[row] = k;
     panel.state[0] += place > k;
-    for (int64_t j = 0; j < panel.upper_count; ++j)
-        panel.pivots[k * panel.upper_count + j] = pivot[j];
+    xl_few_copy(pivot, panel.upper_count, panel.pivots + k * panel.upper_count);
 }
 
 /* Column k of L from its sums, `width` rows for each of so many blocks; the others find U beside the pivot, `beside` columns
@@ -372,6 +376,7 @@ extern "C" __global__ void __launch_bounds__(XL_PANEL_THREADS)
             uint64_t any = 0;
             where = best.where;
             xl_nearest_shifted(sum, count, panel.precision, pivot, panel.upper_count);
+#pragma unroll 4
             for (int64_t j = 0; j < panel.upper_count; ++j)
                 any |= pivot[j];
             is_pivot_lost = any == 0;
@@ -382,6 +387,7 @@ extern "C" __global__ void __launch_bounds__(XL_PANEL_THREADS)
         const uint32_t other = threadIdx.x - XL_WARP, others = XL_PANEL_THREADS - XL_WARP;
         xl_few_fetch(panel.tables, memory.entries - memory.tables, memory.tables, other, others);
         if (divides)
+#pragma unroll 2
             for (uint32_t i = other; i < entries * count; i += others)
                 xl_few_entry(panel, memory, i / count).limbs[i % count] = panel.found[first * count + i];
     }
@@ -414,8 +420,7 @@ extern "C" __global__ void __launch_bounds__(XL_PANEL_THREADS)
         uint64_t *x = xl_few_entry(panel, memory, e).limbs;
         uint64_t *to = panel.lower_limbs + (first + e) * panel.lower_limbs_row + k * panel.lower_limbs_entry;
         xl_nearest_quotient(x, count, divisor, panel.lower_count);
-        for (int64_t j = 0; j < panel.lower_count; ++j)
-            to[j] = x[j];
+        xl_few_copy(x, panel.lower_count, to);
     }
     xl_few_residues(panel, memory, entries, panel.lower_count, panel.lower + k * panel.lower_row + first,
                     panel.lower_plane);
