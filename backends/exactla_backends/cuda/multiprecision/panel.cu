@@ -1,9 +1,10 @@
 /* Blocks of columns of L and of rows of U for integers of few limbs: everything about an entry in one launch, or two for a
  * column. `common.cuh` stands before this text.
  *
- * A block of threads has a few entries, which lie in shared memory one after the other, behind the tables that all of them
- * need. Threads have one digit or one limb each where these are independent of each other, and one entry where carries are
- * passed on. Blocks have XL_PANEL_THREADS threads, more than a warp, and sums no more than XL_PIVOT_LIMBS limbs.
+ * A block of threads has a few entries, which lie in shared memory one after the other, behind the tables that all of
+ * them need. Threads have one digit or one limb each where these are independent of each other, and one entry where
+ * carries are passed on. Blocks have XL_PANEL_THREADS threads, more than a warp, and sums no more than XL_PIVOT_LIMBS
+ * limbs.
  */
 
 #define XL_FETCHED 8 /* loads of a thread that are on their way at a time */
@@ -88,8 +89,8 @@ struct xl_few_sums {
     int64_t factors_plane, factors_line, terms;
 };
 
-/* The sum over k < terms of vectors[k vectors_line] factors[k factors_line]; the last ones are fetched again and again rather
- * than under a condition, at which loads would wait for each other. */
+/* The sum over k < terms of vectors[k vectors_line] factors[k factors_line]; the last ones are fetched again and again
+ * rather than under a condition, at which loads would wait for each other. */
 XL_INLINE int64_t xl_few_products(const int16_t *vectors, int64_t vectors_line, const int16_t *factors,
                                   int64_t factors_line, uint32_t terms) {
     int64_t sum = 0;
@@ -110,7 +111,8 @@ XL_INLINE int64_t xl_few_products(const int16_t *vectors, int64_t vectors_line, 
 }
 
 /* Digits of the differences, and limbs of what is subtracted from, of which there are no more than moduli. */
-XL_INLINE void xl_few_digits(const xl_panel &panel, const xl_few_memory &memory, const xl_few_sums &s, uint32_t entries) {
+XL_INLINE void xl_few_digits(const xl_panel &panel, const xl_few_memory &memory, const xl_few_sums &s,
+                             uint32_t entries) {
     const uint32_t count = panel.count, limbs = entries * count;
     for (uint32_t i = threadIdx.x; i < entries * (uint32_t)panel.moduli; i += XL_PANEL_THREADS) {
         const uint32_t e = i % entries, p = i / entries;
@@ -264,7 +266,8 @@ XL_INLINE bool xl_panel_is_larger(const xl_panel &panel, const xl_candidate &a, 
 }
 
 /* The candidate with the largest sum, of so many that are `step` words apart. Every thread of a warp comes here. */
-XL_INLINE xl_candidate xl_panel_largest(const xl_panel &panel, const uint64_t *candidates, uint32_t step, uint32_t count) {
+XL_INLINE xl_candidate xl_panel_largest(const xl_panel &panel, const uint64_t *candidates, uint32_t step,
+                                        uint32_t count) {
     const uint32_t own = (count + XL_WARP - 1) / XL_WARP;
     xl_candidate best = {0, 0};
     for (uint32_t i = 0, distance = XL_WARP / 2; distance != 0; ++i) {
@@ -351,10 +354,11 @@ XL_INLINE void xl_panel_note(const xl_panel &panel, int64_t k, int64_t row, int6
     xl_few_copy(pivot, panel.upper_count, panel.pivots + k * panel.upper_count);
 }
 
-/* Column k of L from its sums, `width` rows for each of so many blocks; the others find U beside the pivot, `beside` columns
- * for each of them. The first warp looks for the pivot while others fetch what is needed. */
+/* Column k of L from its sums, `width` rows for each of so many blocks; the others find U beside the pivot, `beside`
+ * columns for each of them. The first warp looks for the pivot while others fetch what is needed. */
 extern "C" __global__ void __launch_bounds__(XL_PANEL_THREADS)
-    xl_wide_panel_divide(const __grid_constant__ xl_panel panel, int64_t k, int64_t width, int64_t blocks, int64_t beside) {
+    xl_wide_panel_divide(const __grid_constant__ xl_panel panel, int64_t k, int64_t width, int64_t blocks,
+                         int64_t beside) {
     extern __shared__ uint64_t shared[];
     __shared__ uint64_t sum[XL_PIVOT_LIMBS], pivot[XL_PIVOT_LIMBS], divisor_limbs[XL_PIVOT_LIMBS + 1], where;
     __shared__ xl_divisor shared_divisor;
