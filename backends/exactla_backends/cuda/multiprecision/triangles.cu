@@ -50,8 +50,8 @@ XL_INLINE void xl_fetch_factor(const uint64_t *x, int64_t count, uint64_t *to) {
  * Divisors are 2**precision where they have no limbs.
  *
  * The first half of the threads have an unknown each, and the other half fetch factors for the step to come. What a
- * thread has lies in shared memory: `stride` words for an unknown and its divisor, and twice `factor_stride` for factors,
- * both odd, so that threads meet in no bank. */
+ * thread has lies in shared memory: `stride` words for an unknown and its divisor, and twice `factor_stride` for a
+ * factor, both odd, so that threads meet in no bank. */
 extern "C" __global__ void xl_wide_triangle(const uint64_t *lower, int64_t lower_row, int64_t lower_entry,
                                             int64_t lower_count, const uint64_t *divisors, int64_t divisor_count,
                                             int64_t precision, const uint64_t *sums, int64_t sums_row,
