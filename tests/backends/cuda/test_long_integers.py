@@ -49,8 +49,13 @@ def test_factors_of_few_limbs(ampere, rng, size, precision):
     assert launches == [size, size, -(-size // 32)]
 
 
-def test_ties_and_small_pivots(ampere, rng):
-    """Many equal sums; pivots of a few bits, by which quotients are long; a matrix that has lost its rank."""
+@pytest.mark.parametrize("processors", [3, 40])
+def test_ties_and_small_pivots(ampere, rng, monkeypatch, processors):
+    """Many equal sums; pivots of a few bits, by which quotients are long; a matrix that has lost its rank.
+
+    With more blocks of threads than a warp has threads, too.
+    """
+    monkeypatch.setattr(ampere.driver, "processors", lambda number: processors)
     for factor, precision in ((1 << 64, 64), (1, 64), (3, 130)):
         for _ in range(3):
             matrix = to_limbs(rng.integers(-1, 2, (40, 40)).astype(object) * factor, 3)
