@@ -3,6 +3,7 @@
 A column takes two launches and the rows of a block one. The device chooses pivots; the host waits once for each block.
 """
 
+from ctypes import Array, c_int64
 from math import prod
 from typing import Any
 
@@ -16,20 +17,23 @@ from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.multiprecision import limbs
 from exactla_backends.cuda.multiprecision.elimination import CudaElimination, Residues
 from exactla_backends.cuda.multiprecision.limbs import FOLDER
+from exactla_backends.cuda.multiprecision.tables import CONSTANTS
 from exactla_backends.cuda.systems.kernels import Kernels
-from exactla_backends.device.device import Memory
 
 FEW_LIMBS = 16
 """Of sums: entry by entry, threads take longer than products with tables for more."""
 
 SHARED_BYTES = 32 << 10
-"""Of a block of threads."""
+"""Of the entries of a block of threads, behind the tables."""
 
 THREADS = 256
 """Of a block."""
 
-LARGEST_BYTES = 16
-"""Of a row and its place, of which threads have one each."""
+BESIDE = 4
+"""Blocks of threads that find U beside a pivot."""
+
+CANDIDATE_BYTES = 16
+"""Of what a block of threads tells others of its largest sum."""
 
 
 class PanelElimination(Stepwise):
@@ -55,8 +59,9 @@ class _Panel:
         macros = {"PANEL_THREADS": THREADS, "PIVOT_LIMBS": FEW_LIMBS}
         self._kernels = Kernels(steps.device, "panel", macros, FOLDER)
         moduli = len(steps.base.moduli)
-        self._entry_bytes = OCTETS * (2 * steps.count + 1 + (moduli + 2) // 2)
-        self._tables = steps.tables.constants(steps.base), steps.tables.whole(steps.base, steps.count)
+        self._entry_bytes = OCTETS * (2 * steps.count + 1 + (moduli + 1) // 2)
+        self._table_bytes = OCTETS * (moduli * CONSTANTS + (moduli + 1) * steps.count)
+        self._tables = steps.tables.whole(steps.base, steps.count)
 
     def columns(self, start: int, stop: int, lower: Any, upper: Any) -> Pivots:
         """As of `PanelElimination`: one host synchronisation."""
@@ -64,11 +69,12 @@ class _Panel:
         steps.open_columns(start, stop)
         width, blocks = self._shares(rows)
         self._told = _Told(self._device, rows, block, steps.count, upper.shape[-1], blocks)
-        panel = self._upload(start, stop, lower, upper)
-        shared = max(self._entry_bytes * max(width, block - 1), LARGEST_BYTES * THREADS)
+        panel = self._words(start, stop, lower, upper)
+        beside = -(-block // BESIDE)
+        shared = self._table_bytes + self._entry_bytes * max(width, beside) + CANDIDATE_BYTES * blocks
         sums, divide = (
-            self._kernels.prepared(f"xl_wide_panel_{name}", (count,), THREADS, (panel, 0, width), shared)
-            for name, count in (("sums", blocks), ("divide", blocks + 1))
+            self._kernels.prepared(f"xl_wide_panel_{name}", (count,), THREADS, (panel, 0, width, *more), shared)
+            for name, count, more in (("sums", blocks, ()), ("divide", blocks + BESIDE, (blocks, beside)))
         )
         stream = self._device.stream
         for k in range(block):
@@ -84,8 +90,8 @@ class _Panel:
             return
         steps.open_rows(start, stop)
         width, blocks = self._shares(columns)
-        panel = self._upload(start, stop, upper, upper)
-        shared = self._entry_bytes * width
+        panel = self._words(start, stop, upper, upper)
+        shared = self._table_bytes + self._entry_bytes * width
         launch = self._kernels.prepared("xl_wide_panel_rows", (blocks,), THREADS, (panel, width), shared)
         launch.run(self._device.stream)
 
@@ -94,13 +100,12 @@ class _Panel:
         width = min(-(-entries // self._processors), SHARED_BYTES // self._entry_bytes)
         return width, -(-entries // width)
 
-    def _upload(self, start: int, stop: int, lower: Any, upper: Any) -> Memory:
-        """The words of `xl_panel`."""
+    def _words(self, start: int, stop: int, lower: Any, upper: Any) -> Array[c_int64]:
+        """`xl_panel`, as kernels take it."""
         steps = self._steps
-        constants, table = self._tables
         matrix = limbs.long_integers(self._device, steps.matrix[start:])
         words = (
-            *(constants.ptr, table.ptr, len(steps.base.moduli), steps.count, steps.precision),
+            *(self._tables.ptr, len(steps.base.moduli), steps.count, steps.precision),
             *(start, stop, steps.size - start, steps.columns),
             *_residues(steps.sums),
             *_residues(steps.panel_lower),
@@ -110,7 +115,7 @@ class _Panel:
             *_limbs(self._device, upper),
             *self._told.addresses(),
         )
-        return limbs.places(self._device, words)
+        return (c_int64 * len(words))(*words)
 
 
 def _residues(residues: Residues) -> tuple[int, int, int]:
