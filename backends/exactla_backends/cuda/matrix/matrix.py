@@ -139,8 +139,7 @@ class CudaMatrix:
 
     def table_sums(self, left: Planes, right: Planes, sums: int, stride: int) -> None:
         """Sums int32 of left @ right.T of matrices of octets, at an address with a row stride: `Blas.table_sums`."""
-        a, b = (Matrices(x.address, x.rows, x.depth, None, *x.strides) for x in (left, right))
-        self._blas["int8"].table_sums(a, b, sums, stride)
+        self._blas["int8"].table_sums(left, right, sums, stride)
 
     def longest(self, engine: Engine, modulus_limit: int) -> int:
         own = self._own(engine)

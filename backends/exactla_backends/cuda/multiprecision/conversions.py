@@ -139,7 +139,7 @@ class Conversions:
         self, residues: ResidueSums, base: ResidueBase, result: Any, difference: Difference | None = None
     ) -> None:
         """Integers with these residues, at most M / 4, or a difference of others and these, to a contiguous buffer."""
-        target = limbs.long_integers(self._device, result)
+        target = limbs.long_integers(result)
         recovery = self.tables.recovery(base, target.limbs)
         constants, moduli = self.tables.constants(base), len(base.moduli)
         table, depth = recovery.cofactors, tables.digits_depth(base)
@@ -177,7 +177,7 @@ class Conversions:
 
         See `exactla_backends.cpu.division` for what is dropped of x and of the reciprocal.
         """
-        x, target = (limbs.long_integers(self._device, y) for y in (buffer, result))
+        x, target = (limbs.long_integers(y) for y in (buffer, result))
         bits, quotient_bits = abs(divisor).bit_length(), LIMB * target.limbs - 2
         kept = (quotient_bits + GUARD + 1) // LIMB + 1
         lowest = -(-(quotient_bits + GUARD - 48) // OCTETS)

@@ -146,12 +146,12 @@ class CudaElimination:
     def _finished(self, sums: ResidueSums, minuend: Any, marks: int = 0) -> Any:
         """2**F minuend - the sums."""
         found = limbs.new(self.device, (minuend.shape[0], self.count))
-        difference = Difference(limbs.long_integers(self.device, minuend), self.precision, marks)
+        difference = Difference(limbs.long_integers(minuend), self.precision, marks)
         self._conversions.integers(sums, self.base, found, difference)
         return found
 
     def _put(self, buffer: Any, panel: "Residues", to: int) -> None:
-        self._conversions.residues(limbs.long_integers(self.device, buffer), self.base, to, panel.plane)
+        self._conversions.residues(limbs.long_integers(buffer), self.base, to, panel.plane)
 
     def _join(self, panel: "Residues", order: Memory | int, begin: int, end: int, digits: "_Digits", row0: int) -> None:
         """Entries [begin, end) of the block's columns or rows to the digits of rows that begin at row0."""

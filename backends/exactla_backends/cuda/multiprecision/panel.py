@@ -98,7 +98,7 @@ class _Panel:
         """The words of `xl_panel`."""
         steps = self._steps
         constants, table = self._tables
-        matrix = limbs.long_integers(self._device, steps.matrix[start:])
+        matrix = limbs.long_integers(steps.matrix[start:])
         words = (
             *(constants.ptr, table.ptr, len(steps.base.moduli), steps.count, steps.precision),
             *(start, stop, steps.size - start, steps.columns),
@@ -106,8 +106,8 @@ class _Panel:
             *_residues(steps.panel_lower),
             *_residues(steps.panel_upper),
             *(matrix.address, matrix.row_stride, matrix.entry_stride, matrix.limbs),
-            *_limbs(self._device, lower),
-            *_limbs(self._device, upper),
+            *_limbs(lower),
+            *_limbs(upper),
             *self._told.addresses(),
         )
         return limbs.places(self._device, words)
@@ -117,8 +117,8 @@ def _residues(residues: Residues) -> tuple[int, int, int]:
     return residues.at(0), residues.plane, residues.row
 
 
-def _limbs(device: CudaDevice, buffer: Any) -> tuple[int, int, int, int]:
-    x = limbs.long_integers(device, buffer)
+def _limbs(buffer: Any) -> tuple[int, int, int, int]:
+    x = limbs.long_integers(buffer)
     return x.address, x.row_stride, x.entry_stride, x.limbs
 
 

@@ -70,7 +70,7 @@ class CudaMultiprecision:
         return found
 
     def store(self, target: Any, buffer: Any) -> None:
-        x, to = (limbs.long_integers(self._device, y) for y in (buffer, target))
+        x, to = (limbs.long_integers(y) for y in (buffer, target))
         grid = (-(-to.limbs // THREADS), to.entries)
         arguments = (*x.words(), x.limbs, *to.words(), to.limbs, to.entries)
         self._kernels.grid("entries", "store", grid, THREADS, arguments)
@@ -91,27 +91,27 @@ class CudaMultiprecision:
         return self._sum(left, right, 1, count)
 
     def _sum(self, left: Any, right: Any, subtracts: int, count: int) -> Any:
-        x, y = (limbs.long_integers(self._device, side) for side in (left, right))
+        x, y = (limbs.long_integers(side) for side in (left, right))
         found = limbs.new(self._device, (*left.shape[:-1], count))
         arguments = (*x.words(), x.limbs, *y.words(), y.limbs, subtracts, found.data, count)
         self._kernels.entries("entries", "add", x.entries, count, arguments)
         return found
 
     def compare(self, left: Any, right: Any) -> Any:
-        x, y = (limbs.long_integers(self._device, side) for side in (left, right))
+        x, y = (limbs.long_integers(side) for side in (left, right))
         signs = self._device.array(self._device.allocate(x.entries), np.dtype(np.int8), left.shape[:-1])
         arguments = (*x.words(), x.limbs, *y.words(), y.limbs, signs.data, x.entries)
         self._kernels.grid("entries", "compare", (-(-x.entries // THREADS),), THREADS, arguments)
         return signs
 
     def bit_lengths(self, buffer: Any) -> HostArray:
-        x = limbs.long_integers(self._device, buffer)
+        x = limbs.long_integers(buffer)
         lengths = self._device.allocate(OCTETS * x.entries)
         self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, lengths, 0))
         return self._device.download(lengths, np.dtype(np.int64), buffer.shape[:-1])
 
     def most_bits(self, buffer: Any) -> int:
-        x = limbs.long_integers(self._device, buffer)
+        x = limbs.long_integers(buffer)
         most = self._device.allocate(CELL)
         self._device.clear(most)
         self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, 0, most))
@@ -144,7 +144,7 @@ class CudaMultiprecision:
         memory = self._device.allocate(planes * rows * depth)
         self._device.clear(memory)
         found = Planes(memory.ptr, planes, rows, depth)
-        self._conversions.planes(limbs.long_integers(self._device, buffer), base, found)
+        self._conversions.planes(limbs.long_integers(buffer), base, found)
         return found, memory
 
     def scale(self, buffer: Any, shifts: "int | HostArray", count: int) -> Any:
@@ -162,10 +162,10 @@ class CudaMultiprecision:
 
     def _entries(self, buffer: Any, count: int) -> tuple[limbs.LongIntegers, Any]:
         """The entries of a buffer, and a new one for as many."""
-        return limbs.long_integers(self._device, buffer), limbs.new(self._device, (*buffer.shape[:-1], count))
+        return limbs.long_integers(buffer), limbs.new(self._device, (*buffer.shape[:-1], count))
 
     def largest(self, buffer: Any, order: Sequence[int]) -> tuple[int, int]:
-        x = limbs.long_integers(self._device, buffer)
+        x = limbs.long_integers(buffer)
         found = self._device.allocate(OCTETS * (1 + x.limbs))
         places = limbs.places(self._device, order)
         arguments = (x.address, x.entry_stride, x.limbs, places, len(order), found)
@@ -188,7 +188,7 @@ class CudaMultiprecision:
 
     def _triangle(self, lower: Any, divisors: Sequence[int], sums: Any) -> Any:
         """As `substitute`, or None where unknowns are longer than first ones can be: one host synchronisation."""
-        factors, totals = (limbs.long_integers(self._device, x) for x in (lower, sums))
+        factors, totals = (limbs.long_integers(x) for x in (lower, sums))
         size, columns = totals.rows, totals.columns
         by = to_limbs(divisors, limbs_needed(divisors))
         # divisors may be longer than sums
