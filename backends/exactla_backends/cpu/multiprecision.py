@@ -120,6 +120,15 @@ class NativeMultiprecision(HostMultiprecision):
         )
         return OperandPlanes(self._native, planes, rows)
 
+    def bit_lengths(self, limbs: Limbs) -> Array:
+        found = np.empty(limbs.shape[:-1], np.int64)
+        self._native.run(
+            "bit_lengths",
+            ctypes.byref(library.long_integers(_as_matrix(limbs))),
+            library.Pointer(library.pointer(found)),
+        )
+        return found
+
     def scale(self, limbs: Limbs, shifts: "int | Array", count: int) -> Limbs:
         found = np.empty((*limbs.shape[:-1], count), np.uint64)
         by = np.array(shifts, np.int64, order="C")

@@ -108,7 +108,7 @@ class CudaMultiprecision:
         x = limbs.long_integers(buffer)
         lengths = self._device.allocate(OCTETS * x.entries)
         self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, lengths, 0))
-        return self._device.download(lengths, np.dtype(np.int64), buffer.shape[:-1])
+        return self._device.download_pinned(lengths, np.dtype(np.int64), buffer.shape[:-1])
 
     def most_bits(self, buffer: Any) -> int:
         x = limbs.long_integers(buffer)
