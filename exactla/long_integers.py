@@ -54,8 +54,8 @@ class Elimination(Protocol):
         Host synchronisations: one, or one for each column.
         """
 
-    def exchange(self, start: int, order: Sequence[int]) -> None:
-        """Row start + k becomes what row start + order[k] was."""
+    def exchange(self, start: int, order: "np.ndarray[Any, Any]") -> None:
+        """Row start + k becomes what row start + order[k] was, int64."""
 
     def rows(self, start: int, stop: int, upper: Buffer) -> None:
         """U in the columns from `stop` on, in memory of the caller: [stop - start, columns, m]."""
@@ -89,8 +89,8 @@ class StepwiseElimination(Protocol):
     def put_row(self, i: int, first: int, row: Buffer) -> None:
         """Limbs of U_ij for j = first, first + 1, ...; in an open block the row is that of the pivot of column i."""
 
-    def exchange(self, start: int, order: Sequence[int]) -> None:
-        """Row start + k becomes what row start + order[k] was."""
+    def exchange(self, start: int, order: "np.ndarray[Any, Any]") -> None:
+        """Row start + k becomes what row start + order[k] was, int64."""
 
     def open_rows(self, start: int, stop: int) -> None:
         """Begin with rows start..stop-1 of the columns from `stop` on."""
@@ -205,7 +205,7 @@ class Multiprecision(Protocol):
     def round_leading(self, limbs: Buffer, precision: int) -> Buffer:
         """Each entry rounded to so many significant bits, to nearest, ties to even, in as many limbs, which hold it."""
 
-    def largest(self, limbs: Buffer, order: Sequence[int]) -> tuple[int, int]:
+    def largest(self, limbs: Buffer, order: "Sequence[int] | np.ndarray[Any, Any]") -> tuple[int, int]:
         """Of limbs [n, l]: the first k for which place order[k] has the largest magnitude, and the integer there.
 
         One host synchronisation.

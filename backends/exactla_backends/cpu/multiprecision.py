@@ -147,7 +147,7 @@ class NativeMultiprecision(HostMultiprecision):
         self._native.run("round_leading", ctypes.byref(matrix), I64(precision))
         return found
 
-    def largest(self, limbs: Limbs, order: Sequence[int]) -> tuple[int, int]:
+    def largest(self, limbs: Limbs, order: Sequence[int] | Array) -> tuple[int, int]:
         places = np.ascontiguousarray(order, np.int64)
         row = library.long_integers(limbs[None])
         found = self._native.call(

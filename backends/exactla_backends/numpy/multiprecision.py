@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class HostMultiprecision:
         target[..., count:] = signs(limbs)[..., None]
 
     def gather(self, limbs: Limbs, places: "np.ndarray[Any, Any]") -> Limbs:
-        return np.ascontiguousarray(limbs.reshape(-1, limbs.shape[-1])[places])
+        return np.ascontiguousarray(limbs.reshape(prod(limbs.shape[:-1]), limbs.shape[-1])[places])
 
     def add(self, left: Limbs, right: Limbs, count: int) -> Limbs:
         return added(resized(left, count), resized(right, count))
@@ -115,7 +116,7 @@ class HostMultiprecision:
     def round_leading(self, limbs: Limbs, precision: int) -> Limbs:
         return to_limbs(_mapped(lambda x: _leading(x, precision), limbs), limbs.shape[-1])
 
-    def largest(self, limbs: Limbs, order: Sequence[int]) -> tuple[int, int]:
+    def largest(self, limbs: Limbs, order: "Sequence[int] | np.ndarray[Any, Any]") -> tuple[int, int]:
         integers = from_limbs(limbs[np.asarray(order, np.int64)]).tolist()
         magnitudes = [abs(x) for x in integers]
         place = magnitudes.index(max(magnitudes))

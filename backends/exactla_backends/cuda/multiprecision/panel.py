@@ -3,7 +3,8 @@
 A column takes two launches and the rows of a block one. The device chooses pivots; the host waits once for each block.
 """
 
-from math import prod
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from exactla_backends.cuda.multiprecision import limbs
 from exactla_backends.cuda.multiprecision.elimination import CudaElimination, Residues
 from exactla_backends.cuda.multiprecision.limbs import FOLDER
 from exactla_backends.cuda.systems.kernels import Kernels
-from exactla_backends.device.device import Memory
+from exactla_backends.device.device import HostArray, Memory
 
 FEW_LIMBS = 16
 """Of sums: entry by entry, threads take longer than products with tables for more."""
@@ -27,6 +28,9 @@ SHARED_BYTES = 32 << 10
 
 THREADS = 256
 """Of a block."""
+
+PANEL_WORDS = 64
+"""What there is room for: `xl_panel` has no more."""
 
 LARGEST_BYTES = 16
 """Of a row and its place, of which threads have one each."""
@@ -64,7 +68,7 @@ class _Panel:
         steps.open_columns(start, stop)
         width, blocks = self._shares(rows)
         self._told = _Told(self._device, rows, block, steps.count, upper.shape[-1], blocks)
-        panel = self._upload(start, stop, lower, upper)
+        panel = self._told.begin(self._words(start, stop, lower, upper))
         shared = max(self._entry_bytes * max(width, block - 1), LARGEST_BYTES * THREADS)
         sums, divide = (
             self._kernels.prepared(f"xl_wide_panel_{name}", (count,), THREADS, (panel, 0, width), shared)
@@ -84,7 +88,7 @@ class _Panel:
             return
         steps.open_rows(start, stop)
         width, blocks = self._shares(columns)
-        panel = self._upload(start, stop, upper, upper)
+        panel = self._told.write(self._words(start, stop, upper, upper))
         shared = self._entry_bytes * width
         launch = self._kernels.prepared("xl_wide_panel_rows", (blocks,), THREADS, (panel, width), shared)
         launch.run(self._device.stream)
@@ -94,12 +98,12 @@ class _Panel:
         width = min(-(-entries // self._processors), SHARED_BYTES // self._entry_bytes)
         return width, -(-entries // width)
 
-    def _upload(self, start: int, stop: int, lower: Any, upper: Any) -> Memory:
-        """The words of `xl_panel`."""
+    def _words(self, start: int, stop: int, lower: Any, upper: Any) -> tuple[int, ...]:
+        """Those of `xl_panel`."""
         steps = self._steps
         constants, table = self._tables
         matrix = limbs.long_integers(steps.matrix[start:])
-        words = (
+        return (
             *(constants.ptr, table.ptr, len(steps.base.moduli), steps.count, steps.precision),
             *(start, stop, steps.size - start, steps.columns),
             *_residues(steps.sums),
@@ -108,9 +112,8 @@ class _Panel:
             *(matrix.address, matrix.row_stride, matrix.entry_stride, matrix.limbs),
             *_limbs(lower),
             *_limbs(upper),
-            *self._told.addresses(),
+            *self._told.addresses,
         )
-        return limbs.places(self._device, words)
 
 
 def _residues(residues: Residues) -> tuple[int, int, int]:
@@ -123,37 +126,32 @@ def _limbs(buffer: Any) -> tuple[int, int, int, int]:
 
 
 class _Told:
-    """What kernels tell each other and the host of a block: the words of `xl_panel` from `order` on."""
+    """The words of `xl_panel`, and what kernels tell each other and the host of a block: its words from `order` on."""
 
     def __init__(self, device: CudaDevice, rows: int, block: int, count: int, upper: int, blocks: int) -> None:
-        self._device, self._rows, self._block = device, rows, block
-        self._shapes = {
-            "order": (rows,),
-            "places": (rows,),
-            "state": (2,),
-            "pivots": (block, upper),
-            "value": (1, count),
-            "best": (blocks, 2),
-            "found": (rows, count),
-        }
-        order = np.arange(rows, dtype=np.int64)
-        self._memory = device.allocate(OCTETS * sum(map(prod, self._shapes.values())))
-        begin = np.concatenate([order, order, [0, 0]])
-        device.copy(device.upload(begin), self._memory, begin.nbytes)
+        self._device, self._rows, self._block, self._limbs = device, rows, block, upper
+        # order, places, state, pivots, value, best, found
+        lengths = rows, rows, 2, block * upper, count, 2 * blocks, rows * count
+        *self._starts, end = accumulate(lengths, initial=PANEL_WORDS)
+        self._memory = device.allocate(OCTETS * end)
+        self.addresses = [self._memory.ptr + OCTETS * start for start in self._starts]
 
-    def addresses(self) -> tuple[int, ...]:
-        """Where they lie."""
-        sizes = [OCTETS * prod(shape) for shape in self._shapes.values()]
-        return tuple(self._memory.ptr + sum(sizes[:i]) for i in range(len(sizes)))
+    def begin(self, panel: Sequence[int]) -> Memory:
+        """Write the words of `xl_panel`, and rows in the order that they have; where all of it is."""
+        order, room = np.arange(self._rows), np.zeros(PANEL_WORDS - len(panel), np.int64)
+        return self.write(np.concatenate([panel, room, order, order, [0, 0]]))
+
+    def write(self, words: Sequence[int] | HostArray) -> Memory:
+        """Write words from the beginning on; where they are."""
+        self._device.write(self._memory, np.asarray(words, np.int64))
+        return self._memory
 
     def pivots(self) -> Pivots:
         """What was found: one host synchronisation."""
-        shapes = dict(list(self._shapes.items())[:5])
-        sizes = [prod(shape) for shape in shapes.values()]
-        words = self._device.download(self._memory, np.dtype(np.uint64), (sum(sizes),))
-        parts = np.split(words, np.cumsum(sizes)[:-1])
-        order, _, state, pivots, value = (x.reshape(s) for x, s in zip(parts, shapes.values(), strict=True))
-        exchanges, lost = (int(x) for x in state)
+        order, places, state, pivots, value, end = (start - PANEL_WORDS for start in self._starts[:6])
+        words = self._device.download(self._memory + OCTETS * PANEL_WORDS, np.dtype(np.uint64), (end,))
+        exchanges, lost = words[state:pivots].tolist()
         done = lost - 1 if lost else self._block
-        values: list[int] = from_limbs(pivots[:done]).tolist()
-        return Pivots(order.view(np.int64), exchanges, values, int(from_limbs(value)[0]) if lost else None)
+        values: list[int] = from_limbs(words[pivots:value].reshape(-1, self._limbs)[:done]).tolist()
+        found = words[order:places].view(np.int64)
+        return Pivots(found, exchanges, values, int(from_limbs(words[None, value:])[0]) if lost else None)

@@ -149,8 +149,8 @@ class CudaMultiprecision:
 
     def scale(self, buffer: Any, shifts: "int | HostArray", count: int) -> Any:
         x, found = self._entries(buffer, count)
-        by = limbs.places(self._device, np.ravel(shifts))
-        arguments = (*x.words(), x.limbs, by, int(np.ndim(shifts) > 0), found.data, count)
+        by = (limbs.places(self._device, shifts), 0) if isinstance(shifts, np.ndarray) else (0, shifts)
+        arguments = (*x.words(), x.limbs, *by, found.data, count)
         self._kernels.entries("entries", "scale", x.entries, count, arguments)
         return found
 
@@ -164,7 +164,7 @@ class CudaMultiprecision:
         """The entries of a buffer, and a new one for as many."""
         return limbs.long_integers(buffer), limbs.new(self._device, (*buffer.shape[:-1], count))
 
-    def largest(self, buffer: Any, order: Sequence[int]) -> tuple[int, int]:
+    def largest(self, buffer: Any, order: Sequence[int] | HostArray) -> tuple[int, int]:
         x = limbs.long_integers(buffer)
         found = self._device.allocate(OCTETS * (1 + x.limbs))
         places = limbs.places(self._device, order)
