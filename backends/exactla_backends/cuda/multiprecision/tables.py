@@ -129,13 +129,19 @@ class Tables:
         return self._find(("recovery", base, limbs), lambda: self._recovery(base, limbs))
 
     def _recovery(self, base: ResidueBase, limbs: int) -> Recovery:
-        # the kernel adds (moduli - q) M
-        constant = -bias(limbs) - len(base.moduli) * base.product
         return Recovery(
             self._cofactors(base, OCTETS * limbs),
             self._device.upload(words(base.product, limbs)),
-            self._device.upload(words(constant, limbs)),
+            # the kernel adds (moduli - q) M
+            self._constant(-len(base.moduli) * base.product, limbs),
         )
+
+    def constant(self, value: int, limbs: int) -> Memory:
+        """An integer, less what sums of octets are too large by, in so many limbs."""
+        return self._find(("constant", value, limbs), lambda: self._constant(value, limbs))
+
+    def _constant(self, value: int, limbs: int) -> Memory:
+        return self._device.upload(words(value - bias(limbs), limbs))
 
     def _cofactors(self, base: ResidueBase, octets: int) -> Table:
         """Row o has octet o of M / m_p in column 2 p and of 256 M / m_p in column 2 p + 1."""
