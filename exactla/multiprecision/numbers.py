@@ -117,9 +117,10 @@ class Placed:
         if abs(self._unit) > MOST_EXPONENT:
             raise ValueError(f"factors take exponents up to 2**60, got {self._unit}; scale the array first")
         if self._limbs is not None:
-            lengths = self._verbs.bit_lengths(self._limbs)
-            found = lengths + self._unit
-            found[lengths == 0] = NOTHING
+            found: NDArray[np.int64] = self._verbs.bit_lengths(self._limbs)
+            is_empty = found == 0
+            found += self._unit
+            found[is_empty] = NOTHING
             return found
         values = [NOTHING if q == 0 else _exponent(q) for q in self._numbers.rationals.flat]
         return np.array(values, np.int64).reshape(self._numbers.shape)

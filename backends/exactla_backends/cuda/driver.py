@@ -33,6 +33,7 @@ class TensorMap(ctypes.Structure):
     _fields_ = (("words", ctypes.c_uint64 * 16),)
 
 
+@cache
 def architecture(device: int) -> tuple[int, int]:
     """The compute capability of a device."""
     text = Device(device).compute_capability

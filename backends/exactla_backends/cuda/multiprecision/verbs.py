@@ -148,21 +148,21 @@ class CudaMultiprecision:
         return found, memory
 
     def scale(self, buffer: Any, shifts: "int | HostArray", count: int) -> Any:
-        x, found = self._entries(buffer, count)
-        by = (limbs.places(self._device, shifts), 0) if isinstance(shifts, np.ndarray) else (0, shifts)
-        arguments = (*x.words(), x.limbs, *by, found.data, count)
-        self._kernels.entries("entries", "scale", x.entries, count, arguments)
+        found = limbs.new(self._device, (*buffer.shape[:-1], count))
+        self.scale_to(found, buffer, shifts)
         return found
 
+    def scale_to(self, target: Any, buffer: Any, shifts: "int | HostArray") -> None:
+        """As `scale`, to a contiguous buffer."""
+        x, count = limbs.long_integers(buffer), target.shape[-1]
+        by = (limbs.places(self._device, shifts), 0) if isinstance(shifts, np.ndarray) else (0, shifts)
+        self._kernels.entries("entries", "scale", x.entries, count, (*x.words(), x.limbs, *by, target.data, count))
+
     def round_leading(self, buffer: Any, precision: int) -> Any:
-        x, found = self._entries(buffer, buffer.shape[-1])
+        x, found = limbs.long_integers(buffer), limbs.new(self._device, buffer.shape)
         arguments = (*x.words(), x.limbs, precision, found.data)
         self._kernels.entries("entries", "round_leading", x.entries, x.limbs, arguments)
         return found
-
-    def _entries(self, buffer: Any, count: int) -> tuple[limbs.LongIntegers, Any]:
-        """The entries of a buffer, and a new one for as many."""
-        return limbs.long_integers(buffer), limbs.new(self._device, (*buffer.shape[:-1], count))
 
     def largest(self, buffer: Any, order: Sequence[int] | HostArray) -> tuple[int, int]:
         x = limbs.long_integers(buffer)
@@ -212,5 +212,13 @@ class CudaMultiprecision:
 
     def elimination(self, matrix: Any, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
         steps = CudaElimination(self._device, self._matrix, self._conversions, matrix, precision, base)
-        kind = PanelElimination if steps.count <= FEW_LIMBS else Stepwise
+        kind = PanelElimination if steps.count <= FEW_LIMBS else _ColumnElimination
         return kind(self, steps, precision)
+
+
+class _ColumnElimination(Stepwise):
+    """Rows of U are rounded where they stay: in a buffer of the caller whose rows are contiguous."""
+
+    def _put_row(self, i: int, target: Any, first: int, sums: Any) -> None:
+        self._verbs.scale_to(target, sums, -self._precision)  # type: ignore[attr-defined]  # those of this module
+        self._steps.put_row(i, first, target)
