@@ -138,7 +138,7 @@ class Conversions:
         """Integers with these residues, at most M / 4, or a difference of others and these, to a contiguous buffer."""
         target = limbs.long_integers(result)
         recovery = self.tables.recovery(base, target.limbs)
-        constants, moduli = self.tables.constants(base), len(base.moduli)
+        constants, moduli = recovery.constants, len(base.moduli)
         table, depth = recovery.cofactors, tables.digits_depth(base)
         step = _at_a_time(target.entries, 4 * table.rows)
         digits, sums = self._device.allocate(step * depth), self._device.allocate(4 * step * table.rows)
