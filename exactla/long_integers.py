@@ -5,13 +5,15 @@ It is a part of `exactla.backend`, where the rest of the contract is.
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from exactla.core.moduli import ResidueBase
 from exactla.operands import Buffer, Engine
 
 if TYPE_CHECKING:
     import numpy as np
+
+Shifts: TypeAlias = "int | np.ndarray[Any, Any] | tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]"
 
 
 class Pivots(NamedTuple):
@@ -199,8 +201,12 @@ class Multiprecision(Protocol):
     def product(self, left: Buffer, right: Buffer, count: int, base: ResidueBase, engine: Engine) -> Buffer:
         """Limbs [R, C, count] of left @ right.T for limbs [R, K, l] and [C, K, m]; sums are at most M / 4."""
 
-    def scale(self, limbs: Buffer, shifts: "int | np.ndarray[Any, Any]", count: int) -> Buffer:
-        """RN(x * 2**shift) in `count` limbs, for one shift or one for each entry."""
+    def scale(self, limbs: Buffer, shifts: Shifts, count: int) -> Buffer:
+        """RN(x * 2**shift) in `count` limbs.
+
+        There is one shift, or an array of one for each entry, or a pair of arrays for the rows and the columns of a
+        matrix, whose entry [i, j] is shifted by rows[i] + columns[j].
+        """
 
     def round_leading(self, limbs: Buffer, precision: int) -> Buffer:
         """Each entry rounded to so many significant bits, to nearest, ties to even, in as many limbs, which hold it."""

@@ -127,9 +127,9 @@ class Placed:
 
     def scaled(self, rows: NDArray[np.int64], columns: NDArray[np.int64], count: int) -> Buffer:
         """RN(entry_ij * 2**(rows_i + columns_j)) in `count` limbs."""
-        shifts = rows[:, None] + (columns + self._unit)
         if self._limbs is not None:
-            return self._verbs.scale(self._limbs, shifts, count)
+            return self._verbs.scale(self._limbs, (rows, columns + self._unit), count)
+        shifts = rows[:, None] + columns
         found = np.empty(self._numbers.shape, object)
         found.flat[:] = [_nearest(q, int(s)) for q, s in zip(self._numbers.rationals.flat, shifts.flat, strict=True)]
         return self._verbs.upload(to_limbs(found, count))

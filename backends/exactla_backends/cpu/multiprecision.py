@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactla.backend import Elimination, Engine
+from exactla.backend import Elimination, Engine, Shifts
 from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cpu.component_products import NativeComponentProducts
@@ -129,9 +129,9 @@ class NativeMultiprecision(HostMultiprecision):
         )
         return found
 
-    def scale(self, limbs: Limbs, shifts: "int | Array", count: int) -> Limbs:
+    def scale(self, limbs: Limbs, shifts: Shifts, count: int) -> Limbs:
         found = np.empty((*limbs.shape[:-1], count), np.uint64)
-        by = np.array(shifts, np.int64, order="C")
+        by = np.asarray(np.add.outer(*shifts) if isinstance(shifts, tuple) else shifts, np.int64, order="C")
         self._native.run(
             "scale",
             ctypes.byref(library.long_integers(_as_matrix(limbs))),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from exactla.backend import ComponentProducts, Elimination, Engine
+from exactla.backend import ComponentProducts, Elimination, Engine, Shifts
 from exactla.core import expansions
 from exactla.core.expansions import Expansions
 from exactla.core.limb_entries import bit_lengths, longest, magnitudes
@@ -104,7 +104,8 @@ class HostMultiprecision:
         residues = wide_tables.to_residues(limbs.reshape(-1, limbs.shape[-1]), base)
         return residues.astype(engines.DTYPES[engine.name], copy=False).reshape(-1, 1, *limbs.shape[:2])
 
-    def scale(self, limbs: Limbs, shifts: "int | np.ndarray[Any, Any]", count: int) -> Limbs:
+    def scale(self, limbs: Limbs, shifts: Shifts, count: int) -> Limbs:
+        shifts = np.add.outer(*shifts) if isinstance(shifts, tuple) else shifts
         if isinstance(shifts, int) and shifts >= 0:
             return shifted_up(resized(limbs, count), shifts, count)
         integers = from_limbs(limbs)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactla.backend import ComponentProducts, Elimination, Engine
+from exactla.backend import ComponentProducts, Elimination, Engine, Shifts
 from exactla.core.limbs import LIMB, OCTETS, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
 from exactla.core.stepwise import Stepwise
@@ -147,15 +147,20 @@ class CudaMultiprecision:
         self._conversions.planes(limbs.long_integers(buffer), base, found)
         return found, memory
 
-    def scale(self, buffer: Any, shifts: "int | HostArray", count: int) -> Any:
+    def scale(self, buffer: Any, shifts: Shifts, count: int) -> Any:
         found = limbs.new(self._device, (*buffer.shape[:-1], count))
         self.scale_to(found, buffer, shifts)
         return found
 
-    def scale_to(self, target: Any, buffer: Any, shifts: "int | HostArray") -> None:
+    def scale_to(self, target: Any, buffer: Any, shifts: Shifts) -> None:
         """As `scale`, to a contiguous buffer."""
         x, count = limbs.long_integers(buffer), target.shape[-1]
-        by = (limbs.places(self._device, shifts), 0) if isinstance(shifts, np.ndarray) else (0, shifts)
+        by: tuple[Any, ...] = 0, 1, 0, shifts
+        if isinstance(shifts, tuple):
+            rows = limbs.places(self._device, np.concatenate(shifts))
+            by = rows, x.columns, rows + OCTETS * len(shifts[0]), 0
+        elif isinstance(shifts, np.ndarray):
+            by = limbs.places(self._device, shifts), 1, 0, 0
         self._kernels.entries("entries", "scale", x.entries, count, (*x.words(), x.limbs, *by, target.data, count))
 
     def round_leading(self, buffer: Any, precision: int) -> Any:
