@@ -13,6 +13,7 @@ import numpy as np
 
 from exactla.backend import Engine
 from exactla.core.moduli import OCTET_LIMIT, ResidueBase
+from exactla_backends.cpu import memory
 from exactla_backends.cpu.native import library
 from exactla_backends.cpu.native.library import Array, Instructions
 
@@ -41,7 +42,7 @@ def aligned(shape: Sequence[int], dtype: type = np.int8) -> Array:
     """An uninitialised array that starts where the matrix kernels want it."""
     alignment = library.limits().alignment
     size = prod(shape) * np.dtype(dtype).itemsize
-    whole = np.empty(size + alignment, np.uint8)
+    whole = memory.octets(size + alignment)
     start = -library.pointer(whole) % alignment
     return whole[start : start + size].view(dtype).reshape(shape)
 

@@ -6,6 +6,9 @@
 
 #define XL_TILE_ROWS 8 /* rows whose entries are loaded together: entries of a transposed matrix share cache lines */
 
+#define XL_CACHE_LINE 64
+#define XL_ROWS_AHEAD 2
+
 #define XL_LANE_BYTES ((size_t)XL_LANES * sizeof(uint32_t))
 
 /* Requires: 0 < size.
@@ -112,7 +115,19 @@ XL_FUNCTION uint64_t xl_load(const char *from, int64_t octets) {
     }
 }
 
-/* Ensures: words[r * pitch + k] = entry k of row r, the loop over the smaller stride inside. */
+/* Ensures: so many octets are on their way into the second level cache; they may lie outside of any array. */
+XL_FUNCTION void xl_fetch(const char *from, int64_t octets) {
+#ifdef __GNUC__
+    for (int64_t i = 0; i < octets; i += XL_CACHE_LINE)
+        __builtin_prefetch(from + i, 0, 2);
+#else
+    (void)from;
+    (void)octets;
+#endif
+}
+
+/* Ensures: words[r * pitch + k] = entry k of row r, the loop over the smaller stride inside. Where that is the one from row
+ * to row, caches do not see by themselves which entries come next: those of the next block are fetched. */
 XL_FUNCTION void xl_load_strided(uint64_t *words, int64_t pitch, const char *from, int32_t rows, int32_t count,
                                  int64_t row_stride, int64_t stride, int64_t octets) {
     if (stride == octets)
@@ -124,9 +139,11 @@ XL_FUNCTION void xl_load_strided(uint64_t *words, int64_t pitch, const char *fro
             for (int32_t k = 0; k < count; ++k)
                 words[r * pitch + k] = xl_load(from + r * row_stride + k * stride, octets);
     else
-        for (int32_t k = 0; k < count; ++k)
+        for (int32_t k = 0; k < count; ++k) {
+            xl_fetch(from + (k + count) * stride, rows * row_stride);
             for (int32_t r = 0; r < rows; ++r)
                 words[r * pitch + k] = xl_load(from + r * row_stride + k * stride, octets);
+        }
 }
 
 /* Ensures: block i of the tile in words[i * XL_LANES ...], and 0 in lanes without an entry. */
@@ -206,11 +223,13 @@ XL_FUNCTION void xl_store_plane(const xl_planes *planes, int64_t plane, const in
 }
 
 /* Requires: octets <= 2.
- * Ensures: residues of the results of a block modulo one modulus, 0 in lanes without a result. */
+ * Ensures: residues of the results of a block modulo one modulus, 0 in lanes without a result. Those of a later row are
+ * fetched, since planes are more than caches follow by themselves. */
 XL_FUNCTION void xl_load_residues(void *lanes, const xl_results *x, int64_t plane, const xl_block *block,
                                   int64_t octets) {
     const char *from =
         (const char *)x->data + plane * x->plane_stride + block->row * x->row_stride + block->first * octets;
+    xl_fetch(from + XL_ROWS_AHEAD * x->row_stride, XL_LANES * octets);
     if (block->count == XL_LANES) {
         memcpy(lanes, from, (size_t)(XL_LANES * octets));
         return;

@@ -15,21 +15,21 @@ XL_FUNCTION __m512i xl_quarters(__m512i x) {
 XL_STAGE void xl_dot_rows(int32_t sums[4][XL_LANES], const uint32_t *bytes, int32_t groups, const uint32_t *weights,
                           int32_t stride) {
     __m512i total[4][4];
-    for (int32_t i = 0; i < 4; ++i)
-        for (int32_t v = 0; v < 4; ++v)
+    XL_UNROLLED for (int32_t i = 0; i < 4; ++i)
+        XL_UNROLLED for (int32_t v = 0; v < 4; ++v)
             total[i][v] = _mm512_setzero_si512();
     for (int32_t g = 0; g < groups; ++g) {
         __m512i value[4];
-        for (int32_t v = 0; v < 4; ++v)
+        XL_UNROLLED for (int32_t v = 0; v < 4; ++v)
             value[v] = _mm512_loadu_si512(bytes + g * XL_LANES + 16 * v);
-        for (int32_t i = 0; i < 4; ++i) {
+        XL_UNROLLED for (int32_t i = 0; i < 4; ++i) {
             const __m512i weight = _mm512_set1_epi32((int32_t)weights[i * stride + g]);
-            for (int32_t v = 0; v < 4; ++v)
+            XL_UNROLLED for (int32_t v = 0; v < 4; ++v)
                 total[i][v] = _mm512_dpbusd_epi32(total[i][v], value[v], weight);
         }
     }
-    for (int32_t i = 0; i < 4; ++i)
-        for (int32_t v = 0; v < 4; ++v)
+    XL_UNROLLED for (int32_t i = 0; i < 4; ++i)
+        XL_UNROLLED for (int32_t v = 0; v < 4; ++v)
             _mm512_storeu_si512(sums[i] + 16 * v, total[i][v]);
 }
 

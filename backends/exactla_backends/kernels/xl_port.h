@@ -71,6 +71,7 @@ typedef ulong uint64_t;
 #define XL_STAGE static __attribute__((noinline, unused))
 #ifndef __clang__
 #define XL_INDEPENDENT _Pragma("GCC ivdep")
+#define XL_UNROLLED _Pragma("GCC unroll 4")
 #endif
 #define XL_ALIGNED __attribute__((aligned(64)))
 #else
@@ -88,6 +89,10 @@ typedef ulong uint64_t;
 #endif
 #ifndef XL_ALIGNED
 #define XL_ALIGNED
+#endif
+/* Before loops of up to four steps over an array of vectors, which is then held in registers. */
+#ifndef XL_UNROLLED
+#define XL_UNROLLED
 #endif
 
 /* With XL_FIXED, kernels are for so many moduli, and for integers of XL_FIXED_LIMBS limbs. In SPIR-V, with

@@ -63,8 +63,13 @@ def test_the_current_stream_and_device(ampere, rng, precision):
         assert {launch.stream for launch in ampere.gpu.launches[before:]} == {stream}
 
 
-def test_ties_and_small_pivots(ampere, rng):
-    """Many equal sums; pivots of a few bits, by which quotients are long; a matrix that has lost its rank."""
+@pytest.mark.parametrize("processors", [3, 40])
+def test_ties_and_small_pivots(ampere, rng, monkeypatch, processors):
+    """Many equal sums; pivots of a few bits, by which quotients are long; a matrix that has lost its rank.
+
+    With more blocks of threads than a warp has threads, too.
+    """
+    monkeypatch.setattr(ampere.driver, "processors", lambda number: processors)
     for factor, precision in ((1 << 64, 64), (1, 64), (3, 130)):
         for _ in range(3):
             matrix = to_limbs(rng.integers(-1, 2, (40, 40)).astype(object) * factor, 3)
@@ -74,6 +79,44 @@ def test_ties_and_small_pivots(ampere, rng):
     rows[-1] = rows[0] + rows[1]
     found = [outcome(backend, to_limbs(rows, 2), 60) for backend in ("cuda", "numpy")]
     assert found[0] == found[1]
+
+
+LARGE = 1 << 200
+
+
+@pytest.mark.parametrize("rows", [(1, 3), (3, 1), (3, 4), (2, 9), (11, 0)])
+@pytest.mark.parametrize(
+    "values",
+    [
+        (LARGE, -LARGE),
+        (-LARGE, LARGE),
+        (LARGE, LARGE),
+        (LARGE, LARGE + 1),
+        (-LARGE, LARGE + 1),
+        (-LARGE - 1, LARGE),
+        (LARGE - 1, -LARGE),
+        (LARGE * 2 - 1, 1 - LARGE * 2),
+        (LARGE * 2 - 1, 2 - LARGE * 2),
+        (LARGE // 2**9, LARGE // 2**9 - 1),
+    ],
+)
+def test_pivots_of_like_magnitude(ampere, rng, rows, values):
+    """Of one block of threads or of two: beyond the bits that are compared at first, or equal with either sign."""
+    matrix = rng.integers(-9, 10, (12, 12)).astype(object)
+    matrix[rows, 0] = values
+    expected = min(rows, key=lambda row: (-abs(matrix[row, 0]), row))
+    lower, upper, order = factors("cuda", to_limbs(matrix << 20, 4), 212)
+    assert order[0] == expected
+    assert (lower, upper, order) == factors("numpy", to_limbs(matrix << 20, 4), 212)
+
+
+@pytest.mark.parametrize("size", [7, 40, 70])
+def test_sums_that_differ_late(ampere, rng, size):
+    """Small integers times a large one, and a little more: sums of later columns agree in many bits as well."""
+    for precision in (64, 128):
+        matrix = (rng.integers(-1, 2, (size, size)).astype(object) << 120) + rng.integers(-1, 2, (size, size))
+        found = [outcome(backend, to_limbs(matrix, 3), precision) for backend in ("cuda", "numpy")]
+        assert found[0] == found[1]
 
 
 def outcome(backend, matrix, precision):
@@ -151,7 +194,9 @@ def test_a_wrong_limb_is_noticed(ampere, rng, monkeypatch):
     assert factors("cuda", matrix, 260) != factors("numpy", matrix, 260)
 
 
-@pytest.mark.parametrize(("size", "columns", "precision"), [(1, 1, 53), (33, 3, 212), (65, 2, 130)])
+@pytest.mark.parametrize(
+    ("size", "columns", "precision"), [(1, 1, 53), (33, 3, 212), (65, 2, 130), (128, 1, 250), (32, 1, 950)]
+)
 @pytest.mark.parametrize("divisor_bits", [None, 1, 64, 200])
 def test_few_unknowns(ampere, rng, size, columns, precision, divisor_bits):
     """By a block of threads for a right-hand side; where small divisors make unknowns grow, the host finds them."""
@@ -170,3 +215,19 @@ def test_few_unknowns(ampere, rng, size, columns, precision, divisor_bits):
         found.append(from_limbs(verbs.download(x)).tolist())
     assert found[0] == found[1]
     assert "xl_wide_triangle" in [x.kernel for x in ampere.gpu.launches[before:]]
+
+
+def test_few_unknowns_of_too_many_limbs(ampere, rng):
+    """For the shared memory of a block of threads: the host finds them, or fewer are asked for."""
+    size, precision = 128, 1000
+    lower, right = random_limbs(rng, size, size, precision), random_limbs(rng, size, 1, 2 * precision)
+    before = len(ampere.gpu.launches)
+    verbs, reference = (registry.load(backend).multiprecision for backend in ("cuda", "numpy"))
+    found, expected = (
+        from_limbs(x.download(x.substitute(x.upload(lower), None, precision, x.upload(right)))).tolist()
+        for x in (verbs, reference)
+    )
+    assert found == expected
+    assert len(ampere.gpu.launches) == before
+    few = [verbs.few_unknowns(limbs) for limbs in (4, lower.shape[-1], 17)]
+    assert few[0] == size > few[1] > few[2]

@@ -132,3 +132,12 @@ def test_strides_do_not_show(rng, device):
     array = floats(rng, FLOAT64, (6, 8), 300)
     for view in (array[::-1], array[:, ::-2], array.T, np.broadcast_to(array[0], (3, 8)), array[1:2]):
         check_scan(device, view)
+
+
+@pytest.mark.parametrize("rows", [63, 64, 65, 200])
+@pytest.mark.parametrize("fmt", ALL_FORMATS, ids=str)
+def test_rows_that_lie_across_memory(rng, device, fmt, rows):
+    array = np.asfortranarray(floats(rng, fmt, (rows, 9), whole_range(fmt), zeros=0.3))
+    assert check_scan(device, array).finite
+    array[rows - 1, 3] = typed([fmt.nan if fmt.infinity is None else fmt.infinity], fmt)[0]
+    assert not device.scan(array).finite

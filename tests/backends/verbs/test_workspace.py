@@ -14,6 +14,7 @@ import pytest
 
 import exactla as xl
 from exactla import registry, settings
+from exactla_backends.cpu import memory as memory_for_residues
 
 SLACK = 1 << 18
 """Bytes of Python objects, whatever the size of the work."""
@@ -120,6 +121,8 @@ def taken(call):
             result, info = call()
         # results of integers are made on the host
         return memory.peak - sum(x.nbytes for x in _ends(result) if x.dtype.kind in "fc"), info
+    if backend.name == "cpu":
+        memory_for_residues.clear()
     tracemalloc.start()
     try:
         result, info = call()

@@ -16,6 +16,12 @@ typedef struct {
     int64_t *lowest, *highest;
 } scan_job;
 
+/* Rows of which the next one's entries follow in memory are taken as many at a time as a step has lanes. */
+static int64_t rows_together(const xl_operand *x) {
+    enum { MOST_LANES = 64 };
+    return llabs(x->row_stride) < llabs(x->depth_stride) ? MOST_LANES : 8;
+}
+
 static int64_t scan_rows(const void *job, int64_t piece) {
     const scan_job *scan = job;
     const xl_rows rows = xl_rows_of(&scan->pieces, piece);
@@ -45,7 +51,7 @@ static int64_t settle_ranges(int64_t rows, int64_t *lowest, int64_t *highest) {
 int64_t xl_native_scan(const xl_instructions *set, const xl_stack *operands, int64_t count, int64_t *lowest,
                        int64_t *highest, int64_t *nonfinite, int64_t threads) {
     const int64_t stacks = operands->stacks, rows = operands->first.rows, depth = operands->first.depth;
-    scan_job job = {set, operands, xl_cut_rows(stacks, rows, depth), lowest, highest};
+    scan_job job = {set, operands, xl_cut_rows_by(stacks, rows, depth, rows_together(&operands->first)), lowest, highest};
     const int team = xl_team(threads, stacks * rows * depth, job.pieces.count);
     clear_ranges(stacks * rows, lowest, highest);
     for (int64_t i = 0; i < count; ++i) {

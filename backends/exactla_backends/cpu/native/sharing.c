@@ -42,7 +42,12 @@ int64_t xl_for_each(int team, int64_t count, xl_piece piece, const void *job) {
 }
 
 xl_row_pieces xl_cut_rows(int64_t stacks, int64_t rows, int64_t depth) {
-    const int64_t step = round_up(maximum(1, XL_GRAIN / maximum(depth, 1)), 8), per_stack = divide_up(rows, step);
+    return xl_cut_rows_by(stacks, rows, depth, 8);
+}
+
+xl_row_pieces xl_cut_rows_by(int64_t stacks, int64_t rows, int64_t depth, int64_t together) {
+    const int64_t step = round_up(maximum(1, XL_GRAIN / maximum(depth, 1)), together);
+    const int64_t per_stack = divide_up(rows, step);
     return (xl_row_pieces){rows, step, per_stack, stacks * per_stack};
 }
 

@@ -8,7 +8,7 @@ enum {
     XL_GRAIN = 1 << 14,          /* entries that are worth a piece of work of their own */
     XL_WORTH_A_THREAD = 1 << 15, /* entries up to which work stays on the caller's thread */
     XL_TILE_SIDE = 256,
-    XL_TILE_BYTES = 7 << 17 /* residues of a tile, within a second level cache */
+    XL_TILE_BYTES = 9 << 18 /* residues of a tile: more would leave a second level cache, less read operands more often */
 };
 
 static inline int64_t minimum(int64_t a, int64_t b) {
@@ -59,6 +59,9 @@ typedef struct {
 } xl_rows;
 
 xl_row_pieces xl_cut_rows(int64_t stacks, int64_t rows, int64_t depth);
+
+/* The same, so many rows always together. */
+xl_row_pieces xl_cut_rows_by(int64_t stacks, int64_t rows, int64_t depth, int64_t together);
 xl_rows xl_rows_of(const xl_row_pieces *pieces, int64_t piece);
 
 /* A matrix of a stack, and its residues. */

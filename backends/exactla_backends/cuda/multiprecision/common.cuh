@@ -24,6 +24,22 @@ XL_INLINE uint32_t xl_bit(const uint64_t *x, int64_t count, int64_t bit) {
     return (uint32_t)(xl_limb(x, count, bit >> 6) >> (bit & 63)) & 1;
 }
 
+/* to = RN(x / 2**down) in so many limbs; it may be x. */
+XL_INLINE void xl_nearest_shifted(const uint64_t *x, int64_t count, int64_t down, uint64_t *to, int64_t wanted) {
+    const int64_t half = (down - 1) >> 6;
+    uint64_t sticky = xl_limb(x, count, half) & ((1ull << ((down - 1) & 63)) - 1);
+#pragma unroll 4
+    for (int64_t j = 0; j < half && j < count; ++j)
+        sticky |= x[j];
+    uint64_t carry = xl_bit(x, count, down - 1) && (sticky || xl_bit(x, count, down));
+#pragma unroll 2
+    for (int64_t j = 0; j < wanted; ++j) {
+        const uint64_t limb = xl_shifted_limb(x, count, -down, j);
+        to[j] = limb + carry;
+        carry = to[j] < carry;
+    }
+}
+
 XL_INLINE const uint64_t *xl_entry(const uint64_t *x, int64_t columns, int64_t row_stride, int64_t entry_stride,
                                    int64_t entry) {
     return x + entry / columns * row_stride + entry % columns * entry_stride;
@@ -122,24 +138,25 @@ struct xl_divisor {
     bool is_negative;
 };
 
+/* Requires: the highest bit of d is 1.
+ * Moeller and Granlund, Improved division by invariant integers (2011), algorithm 2. */
 XL_INLINE uint64_t xl_reciprocal(uint64_t d) {
-    uint64_t remainder = ~d, found = 0;
-    for (int32_t bit = 0; bit < 64; ++bit) {
-        const bool is_over = remainder >> 63 != 0;
-        remainder = remainder << 1 | 1;
-        found <<= 1;
-        if (is_over || remainder >= d) {
-            remainder -= d;
-            found |= 1;
-        }
-    }
-    return found;
+    const uint64_t rough = (1u << 19) - (3u << 8), high = (d >> 24) + 1, half = (d >> 1) + (d & 1);
+    uint64_t v = (uint32_t)rough / (uint32_t)(d >> 55);
+    v = (v << 11) - (v * v * high >> 40) - 1;
+    v = (v << 13) + (v * ((1ull << 60) - v * high) >> 47);
+    const uint64_t error = ((v >> 1) & (0 - (d & 1))) - v * half;
+    v = (v << 31) + (__umul64hi(v, error) >> 1);
+    uint64_t low = v * d, above = __umul64hi(v, d);
+    xl_add(low, above, d);
+    return v - (above + d);
 }
 
 /* to = |x| in as many limbs. */
 XL_INLINE void xl_magnitude(const uint64_t *x, int64_t count, uint64_t *to) {
     const uint64_t sign = xl_limb(x, count, count);
     uint64_t carry = sign & 1;
+#pragma unroll 4
     for (int64_t j = 0; j < count; ++j) {
         const uint64_t limb = x[j] ^ sign;
         to[j] = limb + carry;
@@ -149,6 +166,7 @@ XL_INLINE void xl_magnitude(const uint64_t *x, int64_t count, uint64_t *to) {
 
 /* x[0], ..., x[count] *= 2**shift, with x[count] from what leaves the others. Requires: shift < 64. */
 XL_INLINE void xl_shift_up(uint64_t *x, int64_t count, int64_t shift) {
+#pragma unroll 4
     for (int64_t j = count; j >= 0; --j) {
         const uint64_t here = j < count ? x[j] : 0, below = j > 0 ? x[j - 1] : 0;
         x[j] = shift == 0 ? here : here << shift | below >> (64 - shift);
@@ -183,11 +201,12 @@ XL_INLINE uint64_t xl_quotient_limb(uint64_t high, uint64_t low, uint64_t d, uin
     return remainder >= d ? quotient + 1 : quotient;
 }
 
-/* x -= quotient d for the limbs of x from those of the divisor's lowest on; how much is borrowed from above them. */
-XL_INLINE uint64_t xl_subtract_multiple(uint64_t *x, const xl_divisor &d, uint64_t quotient) {
+/* x -= quotient d for limbs of x from those of the divisor's lowest on; how much is borrowed from above them. */
+XL_INLINE uint64_t xl_subtract_multiple(uint64_t *__restrict__ x, const uint64_t *__restrict__ d, int64_t count,
+                                        uint64_t quotient) {
     uint64_t above = 0;
-    for (int64_t i = 0; i < d.count; ++i) {
-        uint64_t low = quotient * d.limbs[i], high = __umul64hi(quotient, d.limbs[i]);
+    for (int64_t i = 0; i < count; ++i) {
+        uint64_t low = quotient * d[i], high = __umul64hi(quotient, d[i]);
         xl_add(low, high, above);
         above = high + (x[i] < low);
         x[i] -= low;
@@ -198,6 +217,7 @@ XL_INLINE uint64_t xl_subtract_multiple(uint64_t *x, const xl_divisor &d, uint64
 /* x += d; the carry out of as many limbs. */
 XL_INLINE uint64_t xl_add_divisor(uint64_t *x, const xl_divisor &d) {
     uint64_t carry = 0;
+#pragma unroll 1 /* which is seldom needed */
     for (int64_t i = 0; i < d.count; ++i) {
         uint64_t low = x[i], high = 0;
         xl_add(low, high, d.limbs[i]);
@@ -215,7 +235,9 @@ XL_INLINE void xl_divide_limbs(uint64_t *x, int64_t count, const xl_divisor &d) 
     for (int64_t j = count - d.count; j >= 0; --j) {
         uint64_t *highest = x + j + d.count;
         uint64_t quotient = xl_quotient_limb(highest[0], highest[-1], top, d.reciprocal);
-        const uint64_t borrow = xl_subtract_multiple(x + j, d, quotient);
+        if (quotient == 0)
+            continue; /* and so is *highest */
+        const uint64_t borrow = xl_subtract_multiple(x + j, d.limbs, d.count, quotient);
         bool is_negative = *highest < borrow;
         *highest -= borrow;
         while (is_negative) {
@@ -244,6 +266,8 @@ XL_INLINE bool xl_rounds_quotient_up(const uint64_t *remainder, const xl_divisor
 XL_INLINE void xl_nearest_quotient(uint64_t *x, int64_t count, const xl_divisor &d, int64_t wanted) {
     const uint64_t sign = xl_limb(x, count, count) ^ (d.is_negative ? ~0ull : 0);
     xl_magnitude(x, count, x);
+    while (count > d.count && x[count - 1] == 0)
+        --count; /* where the quotient would have a 0 */
     xl_shift_up(x, count, d.shift);
     xl_divide_limbs(x, count, d);
     const int64_t most = count - d.count + 1;

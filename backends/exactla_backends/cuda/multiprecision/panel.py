@@ -3,7 +3,7 @@
 A column takes two launches and the rows of a block one. The device chooses pivots; the host waits once for each block.
 """
 
-from collections.abc import Sequence
+from ctypes import Array, c_int64
 from itertools import accumulate
 from typing import Any
 
@@ -17,23 +17,23 @@ from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.multiprecision import limbs
 from exactla_backends.cuda.multiprecision.elimination import CudaElimination, Residues
 from exactla_backends.cuda.multiprecision.limbs import FOLDER
+from exactla_backends.cuda.multiprecision.tables import CONSTANTS
 from exactla_backends.cuda.systems.kernels import Kernels
-from exactla_backends.device.device import HostArray, Memory
 
 FEW_LIMBS = 16
 """Of sums: entry by entry, threads take longer than products with tables for more."""
 
 SHARED_BYTES = 32 << 10
-"""Of a block of threads."""
+"""Of the entries of a block of threads, behind the tables."""
 
 THREADS = 256
 """Of a block."""
 
-PANEL_WORDS = 64
-"""What there is room for: `xl_panel` has no more."""
+BESIDE = 4
+"""Blocks of threads that find U beside a pivot."""
 
-LARGEST_BYTES = 16
-"""Of a row and its place, of which threads have one each."""
+CANDIDATE_BYTES = 16
+"""Of what a block of threads tells others of its largest sum."""
 
 
 class PanelElimination(Stepwise):
@@ -59,8 +59,9 @@ class _Panel:
         macros = {"PANEL_THREADS": THREADS, "PIVOT_LIMBS": FEW_LIMBS}
         self._kernels = Kernels(steps.device, "panel", macros, FOLDER)
         moduli = len(steps.base.moduli)
-        self._entry_bytes = OCTETS * (2 * steps.count + 1 + (moduli + 2) // 2)
-        self._tables = steps.tables.constants(steps.base), steps.tables.whole(steps.base, steps.count)
+        self._entry_bytes = OCTETS * (2 * steps.count + 1 + (moduli + 1) // 2)
+        self._table_bytes = OCTETS * (moduli * CONSTANTS + (moduli + 1) * steps.count)
+        self._tables = steps.tables.whole(steps.base, steps.count)
 
     def columns(self, start: int, stop: int, lower: Any, upper: Any) -> Pivots:
         """As of `PanelElimination`: one host synchronisation."""
@@ -68,11 +69,12 @@ class _Panel:
         steps.open_columns(start, stop)
         width, blocks = self._shares(rows)
         self._told = _Told(self._device, rows, block, steps.count, upper.shape[-1], blocks)
-        panel = self._told.begin(self._words(start, stop, lower, upper))
-        shared = max(self._entry_bytes * max(width, block - 1), LARGEST_BYTES * THREADS)
+        panel = self._words(start, stop, lower, upper)
+        beside = -(-block // BESIDE)
+        shared = self._table_bytes + self._entry_bytes * max(width, beside) + CANDIDATE_BYTES * blocks
         sums, divide = (
-            self._kernels.prepared(f"xl_wide_panel_{name}", (count,), THREADS, (panel, 0, width), shared)
-            for name, count in (("sums", blocks), ("divide", blocks + 1))
+            self._kernels.prepared(f"xl_wide_panel_{name}", (count,), THREADS, (panel, 0, width, *more), shared)
+            for name, count, more in (("sums", blocks, ()), ("divide", blocks + BESIDE, (blocks, beside)))
         )
         stream = self._device.stream
         for k in range(block):
@@ -88,8 +90,8 @@ class _Panel:
             return
         steps.open_rows(start, stop)
         width, blocks = self._shares(columns)
-        panel = self._told.write(self._words(start, stop, upper, upper))
-        shared = self._entry_bytes * width
+        panel = self._words(start, stop, upper, upper)
+        shared = self._table_bytes + self._entry_bytes * width
         launch = self._kernels.prepared("xl_wide_panel_rows", (blocks,), THREADS, (panel, width), shared)
         launch.run(self._device.stream)
 
@@ -98,13 +100,12 @@ class _Panel:
         width = min(-(-entries // self._processors), SHARED_BYTES // self._entry_bytes)
         return width, -(-entries // width)
 
-    def _words(self, start: int, stop: int, lower: Any, upper: Any) -> tuple[int, ...]:
-        """Those of `xl_panel`."""
+    def _words(self, start: int, stop: int, lower: Any, upper: Any) -> Array[c_int64]:
+        """`xl_panel`, as kernels take it."""
         steps = self._steps
-        constants, table = self._tables
         matrix = limbs.long_integers(steps.matrix[start:])
-        return (
-            *(constants.ptr, table.ptr, len(steps.base.moduli), steps.count, steps.precision),
+        words = (
+            *(self._tables.ptr, len(steps.base.moduli), steps.count, steps.precision),
             *(start, stop, steps.size - start, steps.columns),
             *_residues(steps.sums),
             *_residues(steps.panel_lower),
@@ -114,6 +115,7 @@ class _Panel:
             *_limbs(upper),
             *self._told.addresses,
         )
+        return (c_int64 * len(words))(*words)
 
 
 def _residues(residues: Residues) -> tuple[int, int, int]:
@@ -126,30 +128,22 @@ def _limbs(buffer: Any) -> tuple[int, int, int, int]:
 
 
 class _Told:
-    """The words of `xl_panel`, and what kernels tell each other and the host of a block: its words from `order` on."""
+    """What kernels tell each other and the host of a block: the words of `xl_panel` from `order` on."""
 
     def __init__(self, device: CudaDevice, rows: int, block: int, count: int, upper: int, blocks: int) -> None:
-        self._device, self._rows, self._block, self._limbs = device, rows, block, upper
+        self._device, self._block, self._limbs = device, block, upper
         # order, places, state, pivots, value, best, found
         lengths = rows, rows, 2, block * upper, count, 2 * blocks, rows * count
-        *self._starts, end = accumulate(lengths, initial=PANEL_WORDS)
+        *self._starts, end = accumulate(lengths, initial=0)
         self._memory = device.allocate(OCTETS * end)
         self.addresses = [self._memory.ptr + OCTETS * start for start in self._starts]
-
-    def begin(self, panel: Sequence[int]) -> Memory:
-        """Write the words of `xl_panel`, and rows in the order that they have; where all of it is."""
-        order, room = np.arange(self._rows), np.zeros(PANEL_WORDS - len(panel), np.int64)
-        return self.write(np.concatenate([panel, room, order, order, [0, 0]]))
-
-    def write(self, words: Sequence[int] | HostArray) -> Memory:
-        """Write words from the beginning on; where they are."""
-        self._device.write(self._memory, np.asarray(words, np.int64))
-        return self._memory
+        order = np.arange(rows)
+        device.write(self._memory, np.concatenate([order, order, [0, 0]]))
 
     def pivots(self) -> Pivots:
         """What was found: one host synchronisation."""
-        order, places, state, pivots, value, end = (start - PANEL_WORDS for start in self._starts[:6])
-        words = self._device.download(self._memory + OCTETS * PANEL_WORDS, np.dtype(np.uint64), (end,))
+        order, places, state, pivots, value, end = self._starts[:6]
+        words = self._device.download(self._memory, np.dtype(np.uint64), (end,))
         exchanges, lost = words[state:pivots].tolist()
         done = lost - 1 if lost else self._block
         values: list[int] = from_limbs(words[pivots:value].reshape(-1, self._limbs)[:done]).tolist()

@@ -28,6 +28,9 @@ BIAS_BITS = 30
 """Sums of octets stay below 2**BIAS_BITS in magnitude."""
 
 FRACTION_BITS = 40
+CONSTANTS = 7
+"""Words for each modulus."""
+
 KEPT = 24
 """Tables of long integers that a backend keeps, of a few millions of octets each."""
 
@@ -161,11 +164,11 @@ class Tables:
         return table
 
     def whole(self, base: ResidueBase, limbs: int) -> Memory:
-        """M / m for each modulus, and -M: uint64 [P + 1, limbs]."""
+        """The constants, and M / m for each modulus and -M: uint64 [P, CONSTANTS] and after it [P + 1, limbs]."""
         return self._find(self._uploaded_whole, base, limbs)
 
     def _uploaded_whole(self, base: ResidueBase, limbs: int) -> Memory:
-        return self._device.upload(_whole(base, limbs))
+        return self._device.upload(np.concatenate([constants(base).ravel(), _whole(base, limbs).ravel()]))
 
     def _zeros(self, rows: int, depth: int) -> Table:
         memory = self._device.allocate(rows * depth)

@@ -11,6 +11,7 @@ from exactla.core.limbs import LIMB, OCTETS, Limbs, from_limbs, limbs_needed, to
 from exactla.core.moduli import ResidueBase
 from exactla.core.stepwise import Stepwise
 from exactla.core.triangles import unknowns
+from exactla_backends.cuda import driver
 from exactla_backends.cuda.cells import CELL
 from exactla_backends.cuda.device import CudaDevice
 from exactla_backends.cuda.matrix.matrix import CudaMatrix
@@ -20,6 +21,7 @@ from exactla_backends.cuda.multiprecision.conversions import Conversions, Residu
 from exactla_backends.cuda.multiprecision.elimination import RESIDUE_OCTETS, CudaElimination, elimination_bytes
 from exactla_backends.cuda.multiprecision.limbs import THREADS, WARP, WideKernels
 from exactla_backends.cuda.multiprecision.panel import FEW_LIMBS, PanelElimination
+from exactla_backends.cuda.systems.kernels import Kernels
 from exactla_backends.device.device import HostArray
 from exactla_backends.device.planes import COLUMNS, DEPTH, padded
 
@@ -27,6 +29,9 @@ DIGITS_LIMIT = 65280
 ENGINE = Engine("int8", 31, (DIGITS_LIMIT,))
 TRIANGLE, FEW_ON_HOST = 128, 16
 """Unknowns that a block of threads finds where they have few limbs, and the host where they have many."""
+
+SHARED_BYTES = 48 << 10
+"""Of a block of threads, on every device."""
 
 COMPARED = 1024
 """Threads that look for the largest integer: as many as a block may have."""
@@ -46,7 +51,13 @@ class CudaMultiprecision:
         self._conversions = Conversions(device, matrix)
 
     def few_unknowns(self, limbs: int) -> int:
-        return TRIANGLE if limbs <= FEW_LIMBS else FEW_ON_HOST
+        if limbs > FEW_LIMBS:
+            return FEW_ON_HOST
+        # as `_triangle` reckons for divisors of as many limbs and sums of twice as many
+        return min(TRIANGLE, self._shared_bytes() // (OCTETS * (5 * limbs + 10)))
+
+    def _shared_bytes(self) -> int:
+        return max(SHARED_BYTES, driver.most_shared_bytes(self._device.number))
 
     def engine_is_exact(self, engine: Engine, modulus_limit: int) -> bool:
         return self._is_exact(engine, modulus_limit)
@@ -186,30 +197,41 @@ class CudaMultiprecision:
 
     def substitute(self, lower: Any, divisors: Sequence[int] | None, precision: int, sums: Any) -> Any:
         if lower.shape[-1] <= FEW_LIMBS and lower.shape[0] <= TRIANGLE:
-            found = self._triangle(lower, [1 << precision] * lower.shape[0] if divisors is None else divisors, sums)
+            found = self._triangle(lower, divisors, precision, sums)
             if found is not None:
                 return found
         return self.upload(unknowns(self.download(lower), divisors, precision, self.download(sums)))
 
-    def _triangle(self, lower: Any, divisors: Sequence[int], sums: Any) -> Any:
-        """As `substitute`, or None where unknowns are longer than first ones can be: one host synchronisation."""
+    def _triangle(self, lower: Any, divisors: Sequence[int] | None, precision: int, sums: Any) -> Any:
+        """As `substitute`, or None where unknowns are longer than first ones can be: one host synchronisation.
+
+        None as well where a block of threads has too little shared memory.
+        """
         factors, totals = (limbs.long_integers(x) for x in (lower, sums))
         size, columns = totals.rows, totals.columns
-        by = to_limbs(divisors, limbs_needed(divisors))
+        by = None if divisors is None else to_limbs(divisors, limbs_needed(divisors))
+        divisor_limbs = 0 if by is None else by.shape[-1]
+        least = precision if divisors is None else min(abs(d).bit_length() for d in divisors) - 1
         # divisors may be longer than sums
-        wanted = max(1, totals.limbs - (min(abs(d).bit_length() for d in divisors) - 1) // LIMB + 1)
-        count = max(totals.limbs, factors.limbs + wanted, by.shape[-1]) + 1
+        wanted = max(1, totals.limbs - least // LIMB + 1)
+        count = max(totals.limbs, factors.limbs + wanted, divisor_limbs) + 1
+        # a limb more for each of what threads have, and odd strides
+        stride, factor_stride = (count + divisor_limbs + 2) | 1, (factors.limbs + 1) | 1
+        shared = OCTETS * size * (stride + 2 * factor_stride)
+        if shared > self._shared_bytes():
+            return None
         found = limbs.new(self._device, (size, columns, wanted))
         overflow = self._device.allocate(CELL)
         self._device.clear(overflow)
         arguments = (
             *(factors.address, factors.row_stride, factors.entry_stride, factors.limbs),
-            *(self._device.upload(by), by.shape[-1]),
+            *(0 if by is None else self._device.upload(by), divisor_limbs, precision),
             *(totals.address, totals.row_stride, totals.entry_stride, totals.limbs, size),
-            *(self._device.allocate(OCTETS * columns * size * (2 * count + 2)), count),
-            *(found.data, wanted, overflow),
+            *(count, stride, factor_stride, found.data, wanted, overflow),
         )
-        self._kernels.grid("triangles", "triangle", (columns,), padded(size, WARP), arguments)
+        kernels = Kernels(self._device, "triangles", folder=limbs.FOLDER)
+        threads = 2 * padded(size, WARP)
+        kernels.prepared("xl_wide_triangle", (columns,), threads, arguments, shared).run(self._device.stream)
         return None if any(self._device.download_cells(overflow, 0, 1)) else found
 
     def elimination_bytes(self, rows: int, columns: int, base: ResidueBase, engine: Engine) -> int:

@@ -1,7 +1,7 @@
 """Launches of kernels that are functions of words alone: a text of a folder, behind what the texts there share."""
 
 from collections.abc import Mapping, Sequence
-from ctypes import c_int64
+from ctypes import Array, c_int64
 from functools import cache
 from pathlib import Path
 
@@ -37,12 +37,15 @@ class Kernels:
         name: str,
         grid: Sequence[int],
         threads: int,
-        arguments: Sequence[Memory | int],
+        arguments: "Sequence[Memory | int | Array[c_int64]]",
         shared_bytes: int = 0,
     ) -> driver.Launch:
-        """A launch for many times: its arguments are `ctypes` numbers, which may be changed between two runs."""
+        """A launch for many times: its arguments are `ctypes` numbers, which may be changed between two runs.
+
+        An array of words is a structure that the kernel takes by value.
+        """
         function = self._function(name, self._device.number, shared_bytes > 0)
-        words = [c_int64(value if isinstance(value, int) else value.ptr) for value in arguments]
+        words = [_argument(value) for value in arguments]
         return driver.Launch(function, _clipped(grid), (threads, 1), words, shared_bytes)
 
     def _loaded(self, name: str, number: int, takes_memory: bool = False) -> int:
@@ -54,6 +57,12 @@ class Kernels:
 def _clipped(grid: Sequence[int]) -> tuple[int, int, int]:
     x, y, z = (*grid, 1, 1)[:3]
     return x, min(y, GRID_LIMIT), min(z, GRID_LIMIT)
+
+
+def _argument(value: "Memory | int | Array[c_int64]") -> "c_int64 | Array[c_int64]":
+    if isinstance(value, Array):
+        return value
+    return c_int64(value if isinstance(value, int) else value.ptr)
 
 
 @cache

@@ -89,11 +89,12 @@ inline unsigned __ballot_sync(unsigned mask, int value) {
         return (int)votes;
     });
 }
-inline unsigned __shfl_xor_sync(unsigned mask, unsigned value, unsigned distance) {
+template <class T> T __shfl_xor_sync(unsigned mask, T value, unsigned distance) {
     return emulation::over_warp(mask, value, [distance](const unsigned long long *values, unsigned lane) {
-        return (unsigned)values[lane ^ distance];
+        return (T)values[lane ^ distance];
     });
 }
+inline void __syncwarp(unsigned mask = 0xffffffffu) { __shfl_xor_sync(mask, 0u, 0); }
 
 namespace emulation {
 
