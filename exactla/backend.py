@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from exactla.core.moduli import ResidueBase
 from exactla.formats import FloatFormat
-from exactla.long_integers import ComponentProducts, Elimination, Multiprecision, Pivots, StepwiseElimination
+from exactla.long_integers import ComponentProducts, Elimination, Multiprecision, Pivots, Shifts, StepwiseElimination
 from exactla.operands import Buffer, Engine, IntervalPieces, Operand, Pairs, Scanned, SpecialPieces, Tile
 from exactla.results import Rounding
 
@@ -44,6 +44,7 @@ __all__ = [
     "Pivots",
     "Scanned",
     "Settling",
+    "Shifts",
     "SpecialPieces",
     "StepwiseElimination",
     "Tile",

@@ -19,7 +19,7 @@ from exactla.core.planning import Arithmetic
 from exactla.errors import PrecisionError, SingularMatrixError
 from exactla.multiprecision.limits import allowed_bytes, computed_precision
 from exactla.multiprecision.mparray import MPArray
-from exactla.multiprecision.numbers import Numbers
+from exactla.multiprecision.numbers import Numbers, Placed
 from exactla.multiprecision.places import HOST, moved, verbs_at, verbs_for
 from exactla.results import Info
 
@@ -106,20 +106,25 @@ def factored(matrix: Numbers, bits: int, report: Progress | None) -> "LU":
     size, columns = matrix.shape
     if size != columns:
         raise ValueError(f"A has shape {matrix.shape}; it must be square")
-    exponents = matrix.exponents()
-    for axis, name in ((1, "row"), (0, "column")):
-        empty = np.flatnonzero(exponents.max(axis=axis, initial=NOTHING) == NOTHING)
-        if len(empty):
-            raise SingularMatrixError(f"A is singular: {name} {empty[0]} is 0")
-    rows, columns_by = scales(exponents)
     verbs, engine = verbs_for(matrix.kind), settings.forced_engine.get()
     with matrix.scope():
-        scaled = matrix.scaled(verbs, rows[:, None] + columns_by + bits, bits // LIMB + 1)
+        scaled, rows, columns_by = _equilibrated(matrix.at(verbs), bits)
         try:
             factors = lu.factorize(verbs, scaled, bits, engine, lambda: allowed_bytes(verbs), report)
         except lu.LostPivot as lost:
             raise _lost(lost, bits) from None
     return LU(factors, -rows, -columns_by, verbs, matrix)
+
+
+def _equilibrated(matrix: Placed, bits: int) -> tuple[Buffer, NDArray[np.int64], NDArray[np.int64]]:
+    """A' in units of 2**-bits, and the powers of two that the rows and the columns of A are multiplied by."""
+    exponents = matrix.exponents()
+    for axis, name in ((1, "row"), (0, "column")):
+        empty = np.flatnonzero(exponents.max(axis=axis, initial=NOTHING) == NOTHING)
+        if len(empty):
+            raise SingularMatrixError(f"A is singular: {name} {empty[0]} is 0")
+    rows, columns = scales(exponents)
+    return matrix.scaled(rows, columns + bits, bits // LIMB + 1), rows, columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,14 +255,9 @@ class LU:
 
     def _substituted(self, right: Numbers) -> MPArray:
         """S of a right-hand side, a matrix."""
-        entries = right.exponents()
-        exponents = np.where(entries == NOTHING, NOTHING, entries - self.row_exponents[:, None])
-        tops = exponents.max(axis=0, initial=NOTHING)
-        tops[tops == NOTHING] = 0
         places = self.precision + GUARD_BITS
-        shifts = places - tops - self.row_exponents[:, None]
         with self._matrix.scope():
-            scaled = right.scaled(self._verbs, shifts, places // LIMB + 1)
+            scaled, tops = self._equilibrated(right.at(self._verbs), places)
             found = substitution.solve(
                 self._verbs,
                 self._factors.lower,
@@ -269,6 +269,14 @@ class LU:
             )
             limbs, exponent = _unscaled(self._verbs, found, tops - self.column_exponents[:, None] - places)
         return self._array(limbs, exponent)
+
+    def _equilibrated(self, right: Placed, places: int) -> tuple[Buffer, NDArray[np.int64]]:
+        """The right-hand side of A' in units of 2**-places, and the exponents of what its columns are divided by."""
+        entries = right.exponents()
+        exponents = np.where(entries == NOTHING, NOTHING, entries - self.row_exponents[:, None])
+        tops = exponents.max(axis=0, initial=NOTHING)
+        tops[tops == NOTHING] = 0
+        return right.scaled(-self.row_exponents, places - tops, places // LIMB + 1), tops
 
     def _residual(self, right: Numbers, x: MPArray) -> Numbers:
         """right - A x, exactly."""

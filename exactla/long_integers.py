@@ -5,13 +5,15 @@ It is a part of `exactla.backend`, where the rest of the contract is.
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from exactla.core.moduli import ResidueBase
 from exactla.operands import Buffer, Engine
 
 if TYPE_CHECKING:
     import numpy as np
+
+Shifts: TypeAlias = "int | np.ndarray[Any, Any] | tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]"
 
 
 class Pivots(NamedTuple):
@@ -54,8 +56,8 @@ class Elimination(Protocol):
         Host synchronisations: one, or one for each column.
         """
 
-    def exchange(self, start: int, order: Sequence[int]) -> None:
-        """Row start + k becomes what row start + order[k] was."""
+    def exchange(self, start: int, order: "np.ndarray[Any, Any]") -> None:
+        """Row start + k becomes what row start + order[k] was, int64."""
 
     def rows(self, start: int, stop: int, upper: Buffer) -> None:
         """U in the columns from `stop` on, in memory of the caller: [stop - start, columns, m]."""
@@ -89,8 +91,8 @@ class StepwiseElimination(Protocol):
     def put_row(self, i: int, first: int, row: Buffer) -> None:
         """Limbs of U_ij for j = first, first + 1, ...; in an open block the row is that of the pivot of column i."""
 
-    def exchange(self, start: int, order: Sequence[int]) -> None:
-        """Row start + k becomes what row start + order[k] was."""
+    def exchange(self, start: int, order: "np.ndarray[Any, Any]") -> None:
+        """Row start + k becomes what row start + order[k] was, int64."""
 
     def open_rows(self, start: int, stop: int) -> None:
         """Begin with rows start..stop-1 of the columns from `stop` on."""
@@ -199,13 +201,17 @@ class Multiprecision(Protocol):
     def product(self, left: Buffer, right: Buffer, count: int, base: ResidueBase, engine: Engine) -> Buffer:
         """Limbs [R, C, count] of left @ right.T for limbs [R, K, l] and [C, K, m]; sums are at most M / 4."""
 
-    def scale(self, limbs: Buffer, shifts: "int | np.ndarray[Any, Any]", count: int) -> Buffer:
-        """RN(x * 2**shift) in `count` limbs, for one shift or one for each entry."""
+    def scale(self, limbs: Buffer, shifts: Shifts, count: int) -> Buffer:
+        """RN(x * 2**shift) in `count` limbs.
+
+        There is one shift, or an array of one for each entry, or a pair of arrays for the rows and the columns of a
+        matrix, whose entry [i, j] is shifted by rows[i] + columns[j].
+        """
 
     def round_leading(self, limbs: Buffer, precision: int) -> Buffer:
         """Each entry rounded to so many significant bits, to nearest, ties to even, in as many limbs, which hold it."""
 
-    def largest(self, limbs: Buffer, order: Sequence[int]) -> tuple[int, int]:
+    def largest(self, limbs: Buffer, order: "Sequence[int] | np.ndarray[Any, Any]") -> tuple[int, int]:
         """Of limbs [n, l]: the first k for which place order[k] has the largest magnitude, and the integer there.
 
         One host synchronisation.

@@ -35,7 +35,7 @@ def magnitudes(limbs: Limbs) -> tuple[Limbs, Flags]:
 def bit_lengths(magnitudes: Limbs) -> Ints:
     """Bits of each magnitude, 0 for 0."""
     top = _first(magnitudes, range(magnitudes.shape[-1] - 1, -1, -1))
-    words = _words(magnitudes, top)
+    words = magnitudes.reshape(-1)[np.arange(len(magnitudes)) * magnitudes.shape[-1] + top]
     return np.asarray(np.where(words != 0, LIMB * top + word_bits(words), 0))
 
 
@@ -165,10 +165,9 @@ def _words(limbs: Limbs, places: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 def word_bits(words: NDArray[np.uint64]) -> Ints:
     """Bits of each word, 0 for 0."""
-    smeared = words.copy()
-    for shift in (1, 2, 4, 8, 16, 32):
-        smeared |= smeared >> np.uint64(shift)
-    return np.bitwise_count(smeared).astype(np.int64)
+    # a 0 below the highest 1, so that the float does not round up to a power of two
+    found: Ints = np.frexp((words & ~(words >> np.uint64(1))).astype(np.float64))[1].astype(np.int64)
+    return found
 
 
 def trailing_zeros(words: NDArray[np.uint64]) -> Ints:

@@ -10,8 +10,18 @@ from exactla.backend import Buffer, Multiprecision
 
 def rows_of(verbs: Multiprecision, limbs: Buffer, rows: "Sequence[int] | NDArray[np.int64]") -> Buffer:
     """The rows of a contiguous matrix in that order, copied."""
-    columns = limbs.shape[1]
-    return verbs.gather(limbs, np.asarray(rows, np.int64)[:, None] * columns + np.arange(columns))
+    length, columns, count = limbs.shape
+    # a row is moved as one entry
+    found = verbs.gather(limbs.reshape(length, columns * count), np.asarray(rows, np.int64))
+    return found.reshape(len(rows), columns, count)
+
+
+def transposed(verbs: Multiprecision, limbs: Buffer) -> Buffer:
+    """The transpose of a contiguous matrix; the same memory where that is a row or a column."""
+    rows, columns, count = limbs.shape
+    if 1 in (rows, columns):
+        return limbs.reshape(columns, rows, count)
+    return verbs.gather(limbs, np.arange(rows * columns).reshape(rows, columns).T)
 
 
 def diagonal(limbs: Buffer) -> Buffer:

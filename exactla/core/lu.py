@@ -160,10 +160,10 @@ class _Run:
         """Columns start..stop-1 of L, and so many rows of U."""
         del self.pivots[start:]
         order, exchanges, columns = self._columns(start, stop)
-        self.elimination.exchange(start, order.tolist())
+        self.elimination.exchange(start, order)
         self.elimination.rows(start, stop, self.upper[start:stop])
+        self.elimination.close()  # which the device can do before it is waited for
         self.upper_bits = self._checked_bits(start, stop, self.matrix.shape[1])
-        self.elimination.close()
         entered = self.order[start:].copy()
         self.order[start:] = entered[order]
         self.exchanges += exchanges
@@ -221,7 +221,7 @@ class _Run:
         return Factors(
             lower,
             self.upper,
-            tuple(int(i) for i in self.order),
+            tuple(self.order.tolist()),
             tuple(self.pivots),
             self.precision,
             self.exchanges,

@@ -1,8 +1,7 @@
 """An `Elimination` out of one that finds a column or a row at a time."""
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import NDArray
 
 from exactla.backend import Buffer, Multiprecision, Pivots, StepwiseElimination
 from exactla.core.nearest import nearest_scaled
@@ -26,7 +25,7 @@ class Stepwise:
         steps.open_columns(start, stop)
         for k, j in enumerate(range(start, stop)):
             sums = steps.column(j)
-            place, value = verbs.largest(sums, order[k:].tolist())
+            place, value = verbs.largest(sums, order[k:])
             pivot = nearest_scaled(value, -self._precision)
             if pivot == 0:
                 return Pivots(order, exchanges, pivots, value)
@@ -57,12 +56,12 @@ class Stepwise:
         steps.open_columns(start, stop)
         for k, j in enumerate(range(start, stop)):
             steps.put_column(j, k, lower[:, k])
-        steps.exchange(start, range(lower.shape[0]))
+        steps.exchange(start, np.arange(lower.shape[0]))
         for k, i in enumerate(range(start, stop)):
             steps.put_row(i, i + 1, upper[k, i + 1 :])
         steps.close()
 
-    def exchange(self, start: int, order: Sequence[int]) -> None:
+    def exchange(self, start: int, order: NDArray[np.int64]) -> None:
         self._steps.exchange(start, order)
 
     def close(self) -> None:

@@ -10,11 +10,9 @@ Half of the unknowns are found first; what they contribute to the other half is 
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from exactla.backend import Buffer, Multiprecision
 from exactla.core.limbs import LIMB, from_limbs
-from exactla.core.long_buffers import diagonal, rows_of, with_limbs
+from exactla.core.long_buffers import diagonal, rows_of, transposed, with_limbs
 from exactla.core.planning import Arithmetic, arithmetic, sum_bits
 from exactla.errors import EngineLimitError
 
@@ -57,8 +55,7 @@ class Substitution:
         if self.rows and self.columns:
             few = self.verbs.few_unknowns(self.lower.shape[-1])
             self._solve(slice(0, self.rows), self.bits, max(1, few // self.columns))
-        places = np.arange(self.columns * self.rows).reshape(self.columns, self.rows)
-        return self.verbs.gather(self.found, places.T)
+        return transposed(self.verbs, self.found)
 
     def _solve(self, rows: slice, bits: int, step: int) -> None:
         """Find the components of these rows; their sums, so far, are below 2**bits in magnitude."""
@@ -108,10 +105,8 @@ class Substitution:
     def _solve_few(self, rows: slice) -> None:
         divisors = None if self.divisors is None else self.divisors[rows]
         found = self.verbs.substitute(self.lower[rows, rows], divisors, self.precision, self.sums[rows])
-        count = found.shape[-1]
-        self._make_room(count)
-        places = np.arange(self.columns * (rows.stop - rows.start)).reshape(-1, self.columns)
-        self.verbs.store(self.found[:, rows], self.verbs.gather(found, places.T))
+        self._make_room(found.shape[-1])
+        self.verbs.store(self.found[:, rows], transposed(self.verbs, found))
 
     def _make_room(self, count: int) -> None:
         self.found = with_limbs(self.verbs, self.found, max(count, self.found.shape[-1]))

@@ -92,6 +92,20 @@ class Numbers:
             return self, 0
         return Numbers(self.given, self.array.scaled(-self.array.exponent)), self.array.exponent
 
+    def at(self, verbs: Multiprecision) -> "Placed":
+        """These numbers for verbs that take them, on the device of now."""
+        return Placed(self, verbs)
+
+
+class Placed:
+    """Numbers whose limbs, where they have any, are where the verbs of some backend want them."""
+
+    def __init__(self, numbers: Numbers, verbs: Multiprecision) -> None:
+        self._numbers, self._verbs = numbers, verbs
+        array = numbers.array
+        self._limbs = None if array is None else moved(array.limbs, array._verbs, verbs)
+        self._unit = 0 if array is None else array.exponent
+
     def exponents(self) -> NDArray[np.int64]:
         """e with 2**(e - 1) <= |entry| < 2**e, NOTHING for 0.
 
@@ -100,26 +114,25 @@ class Numbers:
         ValueError
             The array's exponent is so large that sums of a few do not fit 64 bits.
         """
-        if self.array is not None:
-            if abs(self.array.exponent) > MOST_EXPONENT:
-                raise ValueError(
-                    f"factors take exponents up to 2**60, got {self.array.exponent}; scale the array first"
-                )
-            with self.scope():
-                lengths = self.array._verbs.bit_lengths(self.array.limbs)
-            return np.where(lengths > 0, lengths + self.array.exponent, NOTHING)
-        found = [NOTHING if q == 0 else _exponent(q) for q in self.rationals.flat]
-        return np.array(found, np.int64).reshape(self.shape)
+        if abs(self._unit) > MOST_EXPONENT:
+            raise ValueError(f"factors take exponents up to 2**60, got {self._unit}; scale the array first")
+        if self._limbs is not None:
+            found: NDArray[np.int64] = self._verbs.bit_lengths(self._limbs)
+            is_empty = found == 0
+            found += self._unit
+            found[is_empty] = NOTHING
+            return found
+        values = [NOTHING if q == 0 else _exponent(q) for q in self._numbers.rationals.flat]
+        return np.array(values, np.int64).reshape(self._numbers.shape)
 
-    def scaled(self, verbs: Multiprecision, shifts: NDArray[np.int64], count: int) -> Buffer:
-        """RN(entry * 2**shift) in `count` limbs."""
-        if self.array is not None:
-            limbs = moved(self.array.limbs, self.array._verbs, verbs)
-            return verbs.scale(limbs, shifts + self.array.exponent, count)
-        found = np.empty(self.shape, object)
-        by = np.broadcast_to(shifts, self.shape)
-        found.flat[:] = [_nearest(q, int(s)) for q, s in zip(self.rationals.flat, by.flat, strict=True)]
-        return verbs.upload(to_limbs(found, count))
+    def scaled(self, rows: NDArray[np.int64], columns: NDArray[np.int64], count: int) -> Buffer:
+        """RN(entry_ij * 2**(rows_i + columns_j)) in `count` limbs."""
+        if self._limbs is not None:
+            return self._verbs.scale(self._limbs, (rows, columns + self._unit), count)
+        shifts = rows[:, None] + columns
+        found = np.empty(self._numbers.shape, object)
+        found.flat[:] = [_nearest(q, int(s)) for q, s in zip(self._numbers.rationals.flat, shifts.flat, strict=True)]
+        return self._verbs.upload(to_limbs(found, count))
 
 
 def _fractions(rows: Any) -> NDArray[np.object_]:

@@ -5,7 +5,6 @@ the block ends it joins L, held by rows, and U, packed, which are the two sides 
 """
 
 import ctypes
-from collections.abc import Sequence
 from time import perf_counter
 
 import numpy as np
@@ -99,10 +98,9 @@ class NativeElimination:
         lost = int(from_limbs(value)[0]) if done < stop - start else None
         return Pivots(order, int(np.count_nonzero(places[:done])), from_limbs(pivots[:done]).tolist(), lost)
 
-    def exchange(self, start: int, order: Sequence[int]) -> None:
-        places = np.ascontiguousarray(order, np.int64)
-        self._matrix[start:] = self._matrix[start:][places]
-        self._exchange(places)
+    def exchange(self, start: int, order: Array) -> None:
+        self._matrix[start:] = self._matrix[start:][order]
+        self._exchange(np.ascontiguousarray(order))
 
     def rows(self, start: int, stop: int, upper: Limbs) -> None:
         self._run("row_sums", I64(start), I64(stop))

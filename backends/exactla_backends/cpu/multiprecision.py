@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exactla.backend import Elimination, Engine
+from exactla.backend import Elimination, Engine, Shifts
 from exactla.core.limbs import LIMB, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
 from exactla_backends.cpu.component_products import NativeComponentProducts
@@ -120,9 +120,18 @@ class NativeMultiprecision(HostMultiprecision):
         )
         return OperandPlanes(self._native, planes, rows)
 
-    def scale(self, limbs: Limbs, shifts: "int | Array", count: int) -> Limbs:
+    def bit_lengths(self, limbs: Limbs) -> Array:
+        found = np.empty(limbs.shape[:-1], np.int64)
+        self._native.run(
+            "bit_lengths",
+            ctypes.byref(library.long_integers(_as_matrix(limbs))),
+            library.Pointer(library.pointer(found)),
+        )
+        return found
+
+    def scale(self, limbs: Limbs, shifts: Shifts, count: int) -> Limbs:
         found = np.empty((*limbs.shape[:-1], count), np.uint64)
-        by = np.array(shifts, np.int64, order="C")
+        by = np.asarray(np.add.outer(*shifts) if isinstance(shifts, tuple) else shifts, np.int64, order="C")
         self._native.run(
             "scale",
             ctypes.byref(library.long_integers(_as_matrix(limbs))),
@@ -138,7 +147,7 @@ class NativeMultiprecision(HostMultiprecision):
         self._native.run("round_leading", ctypes.byref(matrix), I64(precision))
         return found
 
-    def largest(self, limbs: Limbs, order: Sequence[int]) -> tuple[int, int]:
+    def largest(self, limbs: Limbs, order: Sequence[int] | Array) -> tuple[int, int]:
         places = np.ascontiguousarray(order, np.int64)
         row = library.long_integers(limbs[None])
         found = self._native.call(

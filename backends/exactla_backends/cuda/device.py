@@ -63,9 +63,13 @@ class CudaDevice:
     def upload(self, array: HostArray) -> Memory:
         memory = self.allocate(array.nbytes)
         if array.nbytes:
-            # pageable memory: the call returns once the bytes are on their way in a buffer of the driver
-            memory.copy_from_host_async(ctypes.c_void_p(array.ctypes.data), array.nbytes)
+            self.write(memory, array)
         return memory
+
+    def write(self, memory: Memory, array: HostArray) -> None:
+        """As `upload`, to the beginning of a memory, of an array that is not empty."""
+        # pageable memory: the call returns once the bytes are on their way in a buffer of the driver
+        memory.copy_from_host_async(ctypes.c_void_p(array.ctypes.data), array.nbytes)
 
     def layout(self, array: Any) -> Layout:
         return Layout(array.data, 0, array.shape, array.strides)

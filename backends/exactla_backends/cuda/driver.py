@@ -8,6 +8,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ _OPTIONS = ("-std=c++17", "-default-device", "-lineinfo", "-diag-suppress=177")
 
 
 MAP_ALIGNMENT = 64
+MOST_WORDS = 64
 
 
 class TensorMap(ctypes.Structure):
@@ -31,6 +33,7 @@ class TensorMap(ctypes.Structure):
     _fields_ = (("words", ctypes.c_uint64 * 16),)
 
 
+@cache
 def architecture(device: int) -> tuple[int, int]:
     """The compute capability of a device."""
     text = Device(device).compute_capability
@@ -105,12 +108,22 @@ class Launch:
 
 
 def launch_words(function: int, grid: Sequence[int], block: tuple[int, int], stream: int, words: Sequence[int]) -> None:
-    """Launch a function whose arguments all are addresses and 64-bit integers."""
-    count = len(words)
-    values = (ctypes.c_int64 * count)(*words)
-    start = ctypes.addressof(values)
-    addresses = (ctypes.c_void_p * count)(*range(start, start + 8 * count, 8))
-    driver.launchKernel(function, *grid, *block, 1, 0, stream, ctypes.addressof(addresses), 0)
+    """Launch a function whose arguments all are addresses and 64-bit integers, up to MOST_WORDS of them."""
+    _WORDS.values[: len(words)] = [*words]
+    driver.launchKernel(function, *grid, *block, 1, 0, stream, _WORDS.address, 0)
+
+
+class _Words(threading.local):
+    """Room for the arguments of a launch, which the driver copies, and what it finds them by; of each thread."""
+
+    def __init__(self) -> None:
+        self.values = (ctypes.c_int64 * MOST_WORDS)()
+        start = ctypes.addressof(self.values)
+        self._addresses = (ctypes.c_void_p * MOST_WORDS)(*range(start, start + ctypes.sizeof(self.values), 8))
+        self.address = ctypes.addressof(self._addresses)
+
+
+_WORDS = _Words()
 
 
 def tensor_map(address: int, sizes: Sequence[int], strides: Sequence[int], box: Sequence[int]) -> TensorMap:

@@ -1,6 +1,5 @@
 """The reference `StepwiseElimination`: residues of L by rows, of U by columns, the two sides of exact products."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,7 @@ class HostElimination:
     def put_row(self, i: int, first: int, row: Limbs) -> None:
         self._upper[:, first : first + len(row), i] = wide_tables.to_residues(row, self._base)
 
-    def exchange(self, start: int, order: Sequence[int]) -> None:
+    def exchange(self, start: int, order: NDArray[np.int64]) -> None:
         self._matrix[start:] = self._matrix[start:][order]
         self._lower[:, start:] = self._lower[:, start:][:, order]
 

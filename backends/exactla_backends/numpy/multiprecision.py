@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from exactla.backend import ComponentProducts, Elimination, Engine
+from exactla.backend import ComponentProducts, Elimination, Engine, Shifts
 from exactla.core import expansions
 from exactla.core.expansions import Expansions
 from exactla.core.limb_entries import bit_lengths, longest, magnitudes
@@ -67,7 +68,7 @@ class HostMultiprecision:
         target[..., count:] = signs(limbs)[..., None]
 
     def gather(self, limbs: Limbs, places: "np.ndarray[Any, Any]") -> Limbs:
-        return np.ascontiguousarray(limbs.reshape(-1, limbs.shape[-1])[places])
+        return np.ascontiguousarray(limbs.reshape(prod(limbs.shape[:-1]), limbs.shape[-1])[places])
 
     def add(self, left: Limbs, right: Limbs, count: int) -> Limbs:
         return added(resized(left, count), resized(right, count))
@@ -103,7 +104,8 @@ class HostMultiprecision:
         residues = wide_tables.to_residues(limbs.reshape(-1, limbs.shape[-1]), base)
         return residues.astype(engines.DTYPES[engine.name], copy=False).reshape(-1, 1, *limbs.shape[:2])
 
-    def scale(self, limbs: Limbs, shifts: "int | np.ndarray[Any, Any]", count: int) -> Limbs:
+    def scale(self, limbs: Limbs, shifts: Shifts, count: int) -> Limbs:
+        shifts = np.add.outer(*shifts) if isinstance(shifts, tuple) else shifts
         if isinstance(shifts, int) and shifts >= 0:
             return shifted_up(resized(limbs, count), shifts, count)
         integers = from_limbs(limbs)
@@ -115,7 +117,7 @@ class HostMultiprecision:
     def round_leading(self, limbs: Limbs, precision: int) -> Limbs:
         return to_limbs(_mapped(lambda x: _leading(x, precision), limbs), limbs.shape[-1])
 
-    def largest(self, limbs: Limbs, order: Sequence[int]) -> tuple[int, int]:
+    def largest(self, limbs: Limbs, order: "Sequence[int] | np.ndarray[Any, Any]") -> tuple[int, int]:
         integers = from_limbs(limbs[np.asarray(order, np.int64)]).tolist()
         magnitudes = [abs(x) for x in integers]
         place = magnitudes.index(max(magnitudes))

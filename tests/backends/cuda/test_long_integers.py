@@ -49,6 +49,20 @@ def test_factors_of_few_limbs(ampere, rng, size, precision):
     assert launches == [size, size, -(-size // 32)]
 
 
+@pytest.mark.parametrize("precision", [53, 700])
+def test_the_current_stream_and_device(ampere, rng, precision):
+    """Whatever is kept between calls, work goes to where the next call is made."""
+    import cupy
+
+    matrix = random_limbs(rng, 6, 6, precision)
+    expected = factors("numpy", matrix, precision)
+    for device, stream in ((0, 0), (0, 7), (1, 7), (0, 0)):
+        before = len(ampere.gpu.launches)
+        with cupy.cuda.Device(device), cupy.cuda.Stream(stream):
+            assert factors("cuda", matrix, precision) == expected
+        assert {launch.stream for launch in ampere.gpu.launches[before:]} == {stream}
+
+
 @pytest.mark.parametrize("processors", [3, 40])
 def test_ties_and_small_pivots(ampere, rng, monkeypatch, processors):
     """Many equal sums; pivots of a few bits, by which quotients are long; a matrix that has lost its rank.

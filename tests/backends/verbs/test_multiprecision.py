@@ -104,9 +104,10 @@ def test_scale(backend, rng, bits):
     verbs = registry.load(backend).multiprecision
     x = edges(rng, (5, 7), bits)
     shifts = rng.integers(-bits - 70, 60, x.shape)
-    for by in (0, 3, 64, 65, -1, -63, -64, -65, -300, shifts):
+    pair = shifts[:, 0], rng.integers(-40, 40, x.shape[1])
+    for by in (0, 3, 64, 65, -1, -63, -64, -65, -300, shifts, pair):
         found = verbs.download(verbs.scale(verbs.upload(limbs(x, bits)), by, bits // 64 + 4))
-        every = np.broadcast_to(by, x.shape)
+        every = np.add.outer(*by) if by is pair else np.broadcast_to(by, x.shape)
         expected = [nearest_scaled(v, int(s)) for v, s in zip(x.flat, every.flat, strict=True)]
         assert from_limbs(found).ravel().tolist() == expected
 

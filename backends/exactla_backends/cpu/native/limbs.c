@@ -8,6 +8,7 @@ typedef struct {
     const xl_long_integers *x, *to;
     const int64_t *shifts;
     int64_t shift_step, precision;
+    int64_t *lengths;
 } entries_job;
 
 static uint64_t *entry(const xl_long_integers *x, int64_t i) {
@@ -30,7 +31,7 @@ static int64_t scale_piece(const void *context, int64_t piece) {
 
 int64_t xl_native_scale(const xl_instructions *set, const xl_long_integers *x, const int64_t *shifts,
                         int64_t shift_step, const xl_long_integers *to, int64_t threads) {
-    const entries_job job = {x, to, shifts, shift_step, 0};
+    const entries_job job = {.x = x, .to = to, .shifts = shifts, .shift_step = shift_step};
     (void)set;
     return for_entries(&job, scale_piece, threads);
 }
@@ -55,9 +56,23 @@ static int64_t leading_piece(const void *context, int64_t piece) {
 
 int64_t xl_native_round_leading(const xl_instructions *set, const xl_long_integers *x, int64_t precision,
                                 int64_t threads) {
-    const entries_job job = {x, NULL, NULL, 0, precision};
+    const entries_job job = {.x = x, .precision = precision};
     (void)set;
     return for_entries(&job, leading_piece, threads);
+}
+
+static int64_t lengths_piece(const void *context, int64_t piece) {
+    const entries_job *job = context;
+    const int64_t end = minimum((piece + 1) * ENTRIES, job->x->rows * job->x->columns);
+    for (int64_t i = piece * ENTRIES; i < end; ++i)
+        job->lengths[i] = length_of(entry(job->x, i), job->x->count);
+    return 0;
+}
+
+int64_t xl_native_bit_lengths(const xl_instructions *set, const xl_long_integers *x, int64_t *lengths, int64_t threads) {
+    const entries_job job = {.x = x, .lengths = lengths};
+    (void)set;
+    return for_entries(&job, lengths_piece, threads);
 }
 
 int64_t xl_native_largest(const xl_instructions *set, const xl_long_integers *x, const int64_t *order, int64_t count) {

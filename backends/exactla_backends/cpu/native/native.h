@@ -274,6 +274,9 @@ int64_t xl_native_scale(const xl_instructions *set, const xl_long_integers *x, c
 int64_t xl_native_round_leading(const xl_instructions *set, const xl_long_integers *x, int64_t precision,
                                 int64_t threads);
 
+/* Ensures: lengths[i] = bits of |entry i|, in C order. */
+int64_t xl_native_bit_lengths(const xl_instructions *set, const xl_long_integers *x, int64_t *lengths, int64_t threads);
+
 /* Requires: x has one row, count > 0. Ensures: the first k < count with the largest |entry order[k]|. */
 int64_t xl_native_largest(const xl_instructions *set, const xl_long_integers *x, const int64_t *order, int64_t count);
 

@@ -14,6 +14,7 @@ from cupy_backends.cuda.libs import cublas
 
 from exactla_backends.cuda import driver
 from exactla_backends.cuda.device import CudaDevice
+from exactla_backends.cuda.matrix.task import Planes
 from exactla_backends.device.device import Memory
 from exactla_backends.device.planes import OperandPlanes
 from exactla_backends.kernels.text import flattened
@@ -89,6 +90,9 @@ class Blas:
     def __init__(self, device: CudaDevice, kind: Kind) -> None:
         self._device = device
         self._kind = kind
+        self._factors = np.array([0, 1], kind.sum_type)
+        self._zero = self._factors.ctypes.data
+        self._one = self._zero + kind.sum_bytes
 
     def sums_bytes(self, moduli: int, rows: int, columns: int) -> int:
         """Workspace of a product."""
@@ -147,7 +151,6 @@ class Blas:
     ) -> None:
         """Sums [moduli, left.rows, right.rows] over a part of the inner dimension, for one digit of either side."""
         kind, (start, depth) = self._kind, part
-        one, zero = np.array(1, kind.sum_type), np.array(0, kind.sum_type)
         starts = []
         for side, which in zip((left, right), digit, strict=True):
             starts.append(side.address + kind.entry_bytes * (which * side.strides[1] + start))
@@ -155,24 +158,23 @@ class Blas:
         cublas.setStream(handle, self._device.stream)
         # in columns: the transpose of right times left
         cublas.gemmStridedBatchedEx(
-            *(handle, _TRANSPOSED, _AS_IT_IS, right.rows, left.rows, depth, one.ctypes.data),
+            *(handle, _TRANSPOSED, _AS_IT_IS, right.rows, left.rows, depth, self._one),
             *(starts[1], kind.entry, right.strides[0], digits * right.strides[1]),
             *(starts[0], kind.entry, left.strides[0], digits * left.strides[1]),
-            *(zero.ctypes.data, sums, kind.sum, right.rows, left.rows * right.rows, moduli, kind.compute, _DEFAULT),
+            *(self._zero, sums, kind.sum, right.rows, left.rows * right.rows, moduli, kind.compute, _DEFAULT),
         )
 
-    def table_sums(self, left: Matrices, right: Matrices, sums: int, stride: int) -> None:
+    def table_sums(self, left: Planes, right: Planes, sums: int, stride: int) -> None:
         """Sums of left @ right.T of two matrices of one plane, at an address with a row stride.
 
         Depths, strides and rows of the right one are multiples of 16.
         """
-        one, zero = np.array(1, self._kind.sum_type), np.array(0, self._kind.sum_type)
         kind, handle = self._kind, handles.get_cublas_handle()
         cublas.setStream(handle, self._device.stream)
         cublas.gemmStridedBatchedEx(
-            *(handle, _TRANSPOSED, _AS_IT_IS, right.rows, left.rows, left.depth, one.ctypes.data),
+            *(handle, _TRANSPOSED, _AS_IT_IS, right.rows, left.rows, left.depth, self._one),
             *(right.address, kind.entry, *right.strides, left.address, kind.entry, *left.strides),
-            *(zero.ctypes.data, sums, kind.sum, stride, left.rows * stride, 1, kind.compute, _DEFAULT),
+            *(self._zero, sums, kind.sum, stride, left.rows * stride, 1, kind.compute, _DEFAULT),
         )
 
     def _function(self, name: str, digits: int) -> int:

@@ -130,7 +130,7 @@ class CudaMatrix:
         moduli, constants = len(base.moduli), self._constant(_constants(base))
         own = self._own(self.engines[0])
         if own is not None:
-            places = self._constant(np.zeros((2, 1), np.int64))
+            places = self._constant(_ONE_PAIR)
             task = Task(1, places.ptr, moduli, 2, constants.ptr, 1, add=False)
             own(left, right, task, target, self._place()).run(self._device.stream)
             return
@@ -139,8 +139,7 @@ class CudaMatrix:
 
     def table_sums(self, left: Planes, right: Planes, sums: int, stride: int) -> None:
         """Sums int32 of left @ right.T of matrices of octets, at an address with a row stride: `Blas.table_sums`."""
-        a, b = (Matrices(x.address, x.rows, x.depth, None, *x.strides) for x in (left, right))
-        self._blas["int8"].table_sums(a, b, sums, stride)
+        self._blas["int8"].table_sums(left, right, sums, stride)
 
     def longest(self, engine: Engine, modulus_limit: int) -> int:
         own = self._own(engine)
@@ -160,6 +159,10 @@ class CudaMatrix:
 
 def _planes(x: OperandPlanes) -> Planes:
     return Planes(x.memory.ptr, x.stacks * x.planes, x.rows, x.depth)
+
+
+_ONE_PAIR = np.zeros((2, 1), np.int64)
+_ONE_PAIR.setflags(write=False)
 
 
 @cache

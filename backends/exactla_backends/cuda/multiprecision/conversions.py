@@ -1,8 +1,8 @@
 """Integers of many limbs to residues and back, by products with tables; `conversions.cu` has what is around them."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import gmpy2
 import numpy as np
 
 from exactla.core.limbs import LIMB, OCTETS, from_limbs, to_limbs
@@ -31,8 +31,7 @@ GUARD, FRACTION_LIMBS = 80, 2
 """See `exactla_backends.cpu.division`: guard bits of a quotient, and limbs behind the point."""
 
 
-@dataclass(frozen=True)
-class ResidueSums:
+class ResidueSums(NamedTuple):
     """Residues of sums to be made integers, with the names of `xl_wide_weighted`. Strides are in entries, int16."""
 
     sums: int
@@ -57,8 +56,7 @@ class ResidueSums:
         )
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """2**shift minuend - s for sums s. Where `marks`, an address of octets, are not 0, entries become 0."""
 
     minuend: LongIntegers
@@ -66,8 +64,7 @@ class Difference:
     marks: int = 0
 
 
-@dataclass(frozen=True)
-class _Octets:
+class _Octets(NamedTuple):
     """Signed octets of integers [entries, depth], rows padded."""
 
     memory: Memory
@@ -139,9 +136,9 @@ class Conversions:
         self, residues: ResidueSums, base: ResidueBase, result: Any, difference: Difference | None = None
     ) -> None:
         """Integers with these residues, at most M / 4, or a difference of others and these, to a contiguous buffer."""
-        target = limbs.long_integers(self._device, result)
+        target = limbs.long_integers(result)
         recovery = self.tables.recovery(base, target.limbs)
-        constants, moduli = self.tables.constants(base), len(base.moduli)
+        constants, moduli = recovery.constants, len(base.moduli)
         table, depth = recovery.cofactors, tables.digits_depth(base)
         step = _at_a_time(target.entries, 4 * table.rows)
         digits, sums = self._device.allocate(step * depth), self._device.allocate(4 * step * table.rows)
@@ -177,14 +174,15 @@ class Conversions:
 
         See `exactla_backends.cpu.division` for what is dropped of x and of the reciprocal.
         """
-        x, target = (limbs.long_integers(self._device, y) for y in (buffer, result))
+        x, target = (limbs.long_integers(y) for y in (buffer, result))
         bits, quotient_bits = abs(divisor).bit_length(), LIMB * target.limbs - 2
         kept = (quotient_bits + GUARD + 1) // LIMB + 1
         lowest = -(-(quotient_bits + GUARD - 48) // OCTETS)
-        reciprocal = (1 << (bits + 8 * lowest + 48)) // abs(divisor)
+        # of gmpy2, which divides long integers many times faster
+        reciprocal = int((gmpy2.mpz(1) << (bits + 8 * lowest + 48)) // abs(divisor))
         count = FRACTION_LIMBS + target.limbs
         table = self._toeplitz(reciprocal if divisor > 0 else -reciprocal, lowest, OCTETS * count, kept)
-        half = self._device.upload(tables.words((1 << (LIMB * FRACTION_LIMBS - 1)) - tables.bias(count), count))
+        half = self.tables.constant(1 << LIMB * FRACTION_LIMBS - 1, count)
         doubtful = self._device.allocate(4 * (1 + x.entries))
         octets = self._octets(x, 0, x.entries, GUARD - bits, kept, doubtful)
         sums = self._device.allocate(4 * x.entries * table.rows)

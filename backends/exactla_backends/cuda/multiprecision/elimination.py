@@ -5,7 +5,6 @@ by side. When the block ends it joins the digits of L by rows and of U by column
 products for blocks to come.
 """
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -19,7 +18,7 @@ from exactla_backends.cuda.matrix.task import Planes
 from exactla_backends.cuda.multiprecision import limbs
 from exactla_backends.cuda.multiprecision.conversions import Conversions, Difference, ResidueSums
 from exactla_backends.cuda.multiprecision.limbs import GRID_LIMIT, THREADS, WideKernels
-from exactla_backends.device.device import Memory
+from exactla_backends.device.device import HostArray, Memory
 from exactla_backends.device.planes import COLUMNS, DEPTH, padded
 
 MOST_COLUMNS = 64
@@ -72,7 +71,7 @@ class CudaElimination:
         self._marks = device.allocate(self.size)
         self._start = self._stop = 0
         self._pivots: list[int] = []
-        self._order: Sequence[int] = ()
+        self._order: list[int] = []
 
     def open_columns(self, start: int, stop: int) -> None:
         self._start, self._stop, self._pivots = start, stop, []
@@ -105,16 +104,18 @@ class CudaElimination:
     def put_row(self, i: int, first: int, row: Any) -> None:
         self._put(row, self.panel_upper, self.panel_upper.at(i - self._start, first))
 
-    def exchange(self, start: int, order: Sequence[int]) -> None:
-        self._order = order
-        moved = np.flatnonzero(np.asarray(order, np.int64) != np.arange(len(order)))
+    def exchange(self, start: int, order: HostArray) -> None:
+        self._order = order[: self._stop - start].tolist()
+        rows = len(order)
+        moved = np.flatnonzero(order != np.arange(rows))
+        places = limbs.places(self.device, np.concatenate([order, start + order[moved], start + moved]))
         if len(moved):
-            source, target = (limbs.places(self.device, start + x) for x in (np.asarray(order)[moved], moved))
-            self._move(self._lower.memory.ptr, 2 * self._moduli, self.size, self._depth, source, target, len(moved))
+            source = places + OCTETS * rows
+            there = source, source + OCTETS * len(moved), len(moved)
+            self._move(self._lower.memory.ptr, 2 * self._moduli, self.size, self._depth, *there)
             words = self.columns * self.matrix.shape[-1]
-            self._move(self.matrix.data.ptr, 1, self.size, OCTETS * words, source, target, len(moved))
-        places = limbs.places(self.device, order)
-        self._join(self.panel_lower, places, self._stop - start, len(order), self._lower, start)
+            self._move(self.matrix.data.ptr, 1, self.size, OCTETS * words, *there)
+        self._join(self.panel_lower, places, self._stop - start, rows, self._lower, start)
 
     def open_rows(self, start: int, stop: int) -> None:
         self._start, self._stop = start, stop
@@ -146,12 +147,12 @@ class CudaElimination:
     def _finished(self, sums: ResidueSums, minuend: Any, marks: int = 0) -> Any:
         """2**F minuend - the sums."""
         found = limbs.new(self.device, (minuend.shape[0], self.count))
-        difference = Difference(limbs.long_integers(self.device, minuend), self.precision, marks)
+        difference = Difference(limbs.long_integers(minuend), self.precision, marks)
         self._conversions.integers(sums, self.base, found, difference)
         return found
 
     def _put(self, buffer: Any, panel: "Residues", to: int) -> None:
-        self._conversions.residues(limbs.long_integers(self.device, buffer), self.base, to, panel.plane)
+        self._conversions.residues(limbs.long_integers(buffer), self.base, to, panel.plane)
 
     def _join(self, panel: "Residues", order: Memory | int, begin: int, end: int, digits: "_Digits", row0: int) -> None:
         """Entries [begin, end) of the block's columns or rows to the digits of rows that begin at row0."""

@@ -23,15 +23,21 @@ XL_INLINE bool xl_rounds_up(uint32_t &shared, const uint64_t *x, int64_t count, 
     return xl_bit(x, count, down - 1) && (sticky || xl_bit(x, count, down));
 }
 
-/* result[i] = RN(2**shifts[i * step] x) in `wanted` limbs, for the entries of a matrix. */
+/* result[i] = RN(2**shift x) in `wanted` limbs, for the entries of a matrix, with
+ *
+ *     shift = one + row_shifts[i / width] + column_shifts[i % width],
+ *
+ * where those that are null are left out. */
 extern "C" __global__ void __launch_bounds__(XL_THREADS)
     xl_wide_scale(const uint64_t *matrix, int64_t columns, int64_t row_stride, int64_t entry_stride, int64_t count,
-                  const int64_t *shifts, int64_t step, uint64_t *result, int64_t wanted) {
+                  const int64_t *row_shifts, int64_t width, const int64_t *column_shifts, int64_t one, uint64_t *result,
+                  int64_t wanted) {
     __shared__ xl_carries carries;
     __shared__ uint32_t any;
     const uint64_t *x = xl_entry(matrix, columns, row_stride, entry_stride, blockIdx.x);
     uint64_t *to = result + (int64_t)blockIdx.x * wanted;
-    const int64_t shift = shifts[blockIdx.x * step];
+    const int64_t shift = one + (row_shifts ? row_shifts[blockIdx.x / width] : 0) +
+                          (column_shifts ? column_shifts[blockIdx.x % width] : 0);
     uint32_t carry = shift < 0 && xl_rounds_up(any, x, count, -shift);
     for (int64_t base = 0; base < wanted; base += XL_THREADS) {
         const int64_t j = base + threadIdx.x;

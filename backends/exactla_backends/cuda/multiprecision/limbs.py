@@ -1,6 +1,7 @@
 """Buffers of limbs as kernels take them. Knows arrays of the device's library by their memory, shape and strides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cache
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,16 +40,15 @@ class LongIntegers(NamedTuple):
         return self.address, max(self.columns, 1), self.row_stride, self.entry_stride
 
 
-def long_integers(device: CudaDevice, buffer: Any) -> LongIntegers:
+def long_integers(buffer: Any) -> LongIntegers:
     """Entries of a buffer of one axis or more beside that of limbs, as a matrix of the last of these and the others.
 
     A buffer of more than three axes is contiguous.
     """
-    layout = device.layout(buffer)
-    *outer, columns, count = layout.shape
-    strides = [s // OCTETS for s in layout.strides]
-    address = layout.memory.ptr + layout.offset
-    return LongIntegers(address, prod(outer), columns, strides[-3] if outer else 0, strides[-2], count)
+    *outer, columns, count = buffer.shape
+    strides = buffer.strides
+    row_stride = strides[-3] // OCTETS if outer else 0
+    return LongIntegers(buffer.data.ptr, prod(outer), columns, row_stride, strides[-2] // OCTETS, count)
 
 
 def new(device: CudaDevice, shape: Sequence[int]) -> Any:
@@ -100,6 +100,7 @@ class WideKernels:
 
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
+        self._kernels = cache(self._compiled)
 
     def entries(self, text: str, name: str, entries: int, limbs: int, arguments: Sequence[Memory | int]) -> None:
         """Launch a kernel whose blocks have an integer each, of so many limbs."""
@@ -111,11 +112,11 @@ class WideKernels:
 
     def _blocks(self, text: str, name: str, blocks: int, threads: int, arguments: Sequence[Memory | int]) -> None:
         """Launch a kernel that is compiled for blocks of so many threads."""
-        self._kernels(text, {"THREADS": threads}).launch(f"xl_wide_{name}", (blocks,), threads, arguments)
+        self._kernels(text, threads).launch(f"xl_wide_{name}", (blocks,), threads, arguments)
 
     def grid(self, text: str, name: str, grid: Sequence[int], threads: int, arguments: Sequence[Memory | int]) -> None:
         """Launch another kernel."""
-        self._kernels(text, {}).launch(f"xl_wide_{name}", grid, threads, arguments)
+        self._kernels(text).launch(f"xl_wide_{name}", grid, threads, arguments)
 
-    def _kernels(self, text: str, macros: Mapping[str, int]) -> Kernels:
-        return Kernels(self._device, text, macros, FOLDER)
+    def _compiled(self, text: str, threads: int | None = None) -> Kernels:
+        return Kernels(self._device, text, {"THREADS": threads} if threads else {}, FOLDER)

@@ -4,7 +4,7 @@ A column takes two launches and the rows of a block one. The device chooses pivo
 """
 
 from ctypes import Array, c_int64
-from math import prod
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ class _Panel:
     def _words(self, start: int, stop: int, lower: Any, upper: Any) -> Array[c_int64]:
         """`xl_panel`, as kernels take it."""
         steps = self._steps
-        matrix = limbs.long_integers(self._device, steps.matrix[start:])
+        matrix = limbs.long_integers(steps.matrix[start:])
         words = (
             *(self._tables.ptr, len(steps.base.moduli), steps.count, steps.precision),
             *(start, stop, steps.size - start, steps.columns),
@@ -111,9 +111,9 @@ class _Panel:
             *_residues(steps.panel_lower),
             *_residues(steps.panel_upper),
             *(matrix.address, matrix.row_stride, matrix.entry_stride, matrix.limbs),
-            *_limbs(self._device, lower),
-            *_limbs(self._device, upper),
-            *self._told.addresses(),
+            *_limbs(lower),
+            *_limbs(upper),
+            *self._told.addresses,
         )
         return (c_int64 * len(words))(*words)
 
@@ -122,8 +122,8 @@ def _residues(residues: Residues) -> tuple[int, int, int]:
     return residues.at(0), residues.plane, residues.row
 
 
-def _limbs(device: CudaDevice, buffer: Any) -> tuple[int, int, int, int]:
-    x = limbs.long_integers(device, buffer)
+def _limbs(buffer: Any) -> tuple[int, int, int, int]:
+    x = limbs.long_integers(buffer)
     return x.address, x.row_stride, x.entry_stride, x.limbs
 
 
@@ -131,34 +131,21 @@ class _Told:
     """What kernels tell each other and the host of a block: the words of `xl_panel` from `order` on."""
 
     def __init__(self, device: CudaDevice, rows: int, block: int, count: int, upper: int, blocks: int) -> None:
-        self._device, self._rows, self._block = device, rows, block
-        self._shapes = {
-            "order": (rows,),
-            "places": (rows,),
-            "state": (2,),
-            "pivots": (block, upper),
-            "value": (1, count),
-            "best": (blocks, 2),
-            "found": (rows, count),
-        }
-        order = np.arange(rows, dtype=np.int64)
-        self._memory = device.allocate(OCTETS * sum(map(prod, self._shapes.values())))
-        begin = np.concatenate([order, order, [0, 0]])
-        device.copy(device.upload(begin), self._memory, begin.nbytes)
-
-    def addresses(self) -> tuple[int, ...]:
-        """Where they lie."""
-        sizes = [OCTETS * prod(shape) for shape in self._shapes.values()]
-        return tuple(self._memory.ptr + sum(sizes[:i]) for i in range(len(sizes)))
+        self._device, self._block, self._limbs = device, block, upper
+        # order, places, state, pivots, value, best, found
+        lengths = rows, rows, 2, block * upper, count, 2 * blocks, rows * count
+        *self._starts, end = accumulate(lengths, initial=0)
+        self._memory = device.allocate(OCTETS * end)
+        self.addresses = [self._memory.ptr + OCTETS * start for start in self._starts]
+        order = np.arange(rows)
+        device.write(self._memory, np.concatenate([order, order, [0, 0]]))
 
     def pivots(self) -> Pivots:
         """What was found: one host synchronisation."""
-        shapes = dict(list(self._shapes.items())[:5])
-        sizes = [prod(shape) for shape in shapes.values()]
-        words = self._device.download(self._memory, np.dtype(np.uint64), (sum(sizes),))
-        parts = np.split(words, np.cumsum(sizes)[:-1])
-        order, _, state, pivots, value = (x.reshape(s) for x, s in zip(parts, shapes.values(), strict=True))
-        exchanges, lost = (int(x) for x in state)
+        order, places, state, pivots, value, end = self._starts[:6]
+        words = self._device.download(self._memory, np.dtype(np.uint64), (end,))
+        exchanges, lost = words[state:pivots].tolist()
         done = lost - 1 if lost else self._block
-        values: list[int] = from_limbs(pivots[:done]).tolist()
-        return Pivots(order.view(np.int64), exchanges, values, int(from_limbs(value)[0]) if lost else None)
+        values: list[int] = from_limbs(words[pivots:value].reshape(-1, self._limbs)[:done]).tolist()
+        found = words[order:places].view(np.int64)
+        return Pivots(found, exchanges, values, int(from_limbs(words[None, value:])[0]) if lost else None)

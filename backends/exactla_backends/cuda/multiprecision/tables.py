@@ -3,12 +3,10 @@
 Numbers below 2**16 are two signed octets and long ones many, balanced as in `exactla_backends.octets`.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,14 +93,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Recovery:
-    """What residues become integers of so many limbs with: octets of cofactors, M, and a constant to begin with."""
+    """What residues become integers with: constants of moduli, octets of cofactors, M, and what sums begin with."""
 
+    constants: Memory
     cofactors: Table
     product: Memory
     constant: Memory
-
-
-Made = TypeVar("Made")
 
 
 class Tables:
@@ -110,16 +106,23 @@ class Tables:
 
     def __init__(self, device: CudaDevice) -> None:
         self._device, self._kernels = device, WideKernels(device)
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock = Lock()
+        self._kept = lru_cache(maxsize=KEPT)(lambda place, make, *key: make(*key))
+
+    def _find(self, make: Callable[..., Any], *key: Hashable) -> Any:
+        """What is made of a key, for the current place."""
+        return self._kept(self._device.place(), make, *key)
 
     def constants(self, base: ResidueBase) -> Memory:
         """As of `constants`."""
-        return self._find(("constants", base), lambda: self._device.upload(constants(base)))
+        return self._find(self._constants, base)
+
+    def _constants(self, base: ResidueBase) -> Memory:
+        return self._device.upload(constants(base))
 
     def powers(self, base: ResidueBase, octets: int) -> Table:
         """Digits of 256**j modulo each modulus, j < octets: row 2 p has high and row 2 p + 1 low ones."""
-        return self._find(("powers", base, octets), lambda: self._powers(base, octets))
+        found: Table = self._find(self._powers, base, octets)
+        return found
 
     def _powers(self, base: ResidueBase, octets: int) -> Table:
         table = self._zeros(padded(2 * len(base.moduli), SIDE), octets)
@@ -129,16 +132,24 @@ class Tables:
 
     def recovery(self, base: ResidueBase, limbs: int) -> Recovery:
         """For integers of so many limbs."""
-        return self._find(("recovery", base, limbs), lambda: self._recovery(base, limbs))
+        found: Recovery = self._find(self._recovery, base, limbs)
+        return found
 
     def _recovery(self, base: ResidueBase, limbs: int) -> Recovery:
-        # the kernel adds (moduli - q) M
-        constant = -bias(limbs) - len(base.moduli) * base.product
         return Recovery(
+            self.constants(base),
             self._cofactors(base, OCTETS * limbs),
             self._device.upload(words(base.product, limbs)),
-            self._device.upload(words(constant, limbs)),
+            # the kernel adds (moduli - q) M
+            self._constant(-len(base.moduli) * base.product, limbs),
         )
+
+    def constant(self, value: int, limbs: int) -> Memory:
+        """An integer, less what sums of octets are too large by, in so many limbs."""
+        return self._find(self._constant, value, limbs)
+
+    def _constant(self, value: int, limbs: int) -> Memory:
+        return self._device.upload(words(value - bias(limbs), limbs))
 
     def _cofactors(self, base: ResidueBase, octets: int) -> Table:
         """Row o has octet o of M / m_p in column 2 p and of 256 M / m_p in column 2 p + 1."""
@@ -154,27 +165,12 @@ class Tables:
 
     def whole(self, base: ResidueBase, limbs: int) -> Memory:
         """The constants, and M / m for each modulus and -M: uint64 [P, CONSTANTS] and after it [P + 1, limbs]."""
+        return self._find(self._uploaded_whole, base, limbs)
 
-        def make() -> Memory:
-            return self._device.upload(np.concatenate([constants(base).ravel(), _whole(base, limbs).ravel()]))
-
-        return self._find(("whole", base, limbs), make)
+    def _uploaded_whole(self, base: ResidueBase, limbs: int) -> Memory:
+        return self._device.upload(np.concatenate([constants(base).ravel(), _whole(base, limbs).ravel()]))
 
     def _zeros(self, rows: int, depth: int) -> Table:
         memory = self._device.allocate(rows * depth)
         self._device.clear(memory)
         return Table(memory, rows, depth)
-
-    def _find(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        key = self._device.place(), key
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                kept: Made = self._kept[key]
-                return kept
-        found = make()
-        with self._lock:
-            self._kept[key] = found
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return found

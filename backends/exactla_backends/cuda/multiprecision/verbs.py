@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from exactla.backend import ComponentProducts, Elimination, Engine
+from exactla.backend import ComponentProducts, Elimination, Engine, Shifts
 from exactla.core.limbs import LIMB, OCTETS, Limbs, from_limbs, limbs_needed, to_limbs
 from exactla.core.moduli import ResidueBase
 from exactla.core.stepwise import Stepwise
@@ -81,7 +81,7 @@ class CudaMultiprecision:
         return found
 
     def store(self, target: Any, buffer: Any) -> None:
-        x, to = (limbs.long_integers(self._device, y) for y in (buffer, target))
+        x, to = (limbs.long_integers(y) for y in (buffer, target))
         grid = (-(-to.limbs // THREADS), to.entries)
         arguments = (*x.words(), x.limbs, *to.words(), to.limbs, to.entries)
         self._kernels.grid("entries", "store", grid, THREADS, arguments)
@@ -102,27 +102,27 @@ class CudaMultiprecision:
         return self._sum(left, right, 1, count)
 
     def _sum(self, left: Any, right: Any, subtracts: int, count: int) -> Any:
-        x, y = (limbs.long_integers(self._device, side) for side in (left, right))
+        x, y = (limbs.long_integers(side) for side in (left, right))
         found = limbs.new(self._device, (*left.shape[:-1], count))
         arguments = (*x.words(), x.limbs, *y.words(), y.limbs, subtracts, found.data, count)
         self._kernels.entries("entries", "add", x.entries, count, arguments)
         return found
 
     def compare(self, left: Any, right: Any) -> Any:
-        x, y = (limbs.long_integers(self._device, side) for side in (left, right))
+        x, y = (limbs.long_integers(side) for side in (left, right))
         signs = self._device.array(self._device.allocate(x.entries), np.dtype(np.int8), left.shape[:-1])
         arguments = (*x.words(), x.limbs, *y.words(), y.limbs, signs.data, x.entries)
         self._kernels.grid("entries", "compare", (-(-x.entries // THREADS),), THREADS, arguments)
         return signs
 
     def bit_lengths(self, buffer: Any) -> HostArray:
-        x = limbs.long_integers(self._device, buffer)
+        x = limbs.long_integers(buffer)
         lengths = self._device.allocate(OCTETS * x.entries)
         self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, lengths, 0))
-        return self._device.download(lengths, np.dtype(np.int64), buffer.shape[:-1])
+        return self._device.download_pinned(lengths, np.dtype(np.int64), buffer.shape[:-1])
 
     def most_bits(self, buffer: Any) -> int:
-        x = limbs.long_integers(self._device, buffer)
+        x = limbs.long_integers(buffer)
         most = self._device.allocate(CELL)
         self._device.clear(most)
         self._kernels.entries("entries", "lengths", x.entries, x.limbs, (*x.words(), x.limbs, 0, most))
@@ -155,28 +155,33 @@ class CudaMultiprecision:
         memory = self._device.allocate(planes * rows * depth)
         self._device.clear(memory)
         found = Planes(memory.ptr, planes, rows, depth)
-        self._conversions.planes(limbs.long_integers(self._device, buffer), base, found)
+        self._conversions.planes(limbs.long_integers(buffer), base, found)
         return found, memory
 
-    def scale(self, buffer: Any, shifts: "int | HostArray", count: int) -> Any:
-        x, found = self._entries(buffer, count)
-        by = limbs.places(self._device, np.ravel(shifts))
-        arguments = (*x.words(), x.limbs, by, int(np.ndim(shifts) > 0), found.data, count)
-        self._kernels.entries("entries", "scale", x.entries, count, arguments)
+    def scale(self, buffer: Any, shifts: Shifts, count: int) -> Any:
+        found = limbs.new(self._device, (*buffer.shape[:-1], count))
+        self.scale_to(found, buffer, shifts)
         return found
 
+    def scale_to(self, target: Any, buffer: Any, shifts: Shifts) -> None:
+        """As `scale`, to a contiguous buffer."""
+        x, count = limbs.long_integers(buffer), target.shape[-1]
+        by: tuple[Any, ...] = 0, 1, 0, shifts
+        if isinstance(shifts, tuple):
+            rows = limbs.places(self._device, np.concatenate(shifts))
+            by = rows, x.columns, rows + OCTETS * len(shifts[0]), 0
+        elif isinstance(shifts, np.ndarray):
+            by = limbs.places(self._device, shifts), 1, 0, 0
+        self._kernels.entries("entries", "scale", x.entries, count, (*x.words(), x.limbs, *by, target.data, count))
+
     def round_leading(self, buffer: Any, precision: int) -> Any:
-        x, found = self._entries(buffer, buffer.shape[-1])
+        x, found = limbs.long_integers(buffer), limbs.new(self._device, buffer.shape)
         arguments = (*x.words(), x.limbs, precision, found.data)
         self._kernels.entries("entries", "round_leading", x.entries, x.limbs, arguments)
         return found
 
-    def _entries(self, buffer: Any, count: int) -> tuple[limbs.LongIntegers, Any]:
-        """The entries of a buffer, and a new one for as many."""
-        return limbs.long_integers(self._device, buffer), limbs.new(self._device, (*buffer.shape[:-1], count))
-
-    def largest(self, buffer: Any, order: Sequence[int]) -> tuple[int, int]:
-        x = limbs.long_integers(self._device, buffer)
+    def largest(self, buffer: Any, order: Sequence[int] | HostArray) -> tuple[int, int]:
+        x = limbs.long_integers(buffer)
         found = self._device.allocate(OCTETS * (1 + x.limbs))
         places = limbs.places(self._device, order)
         arguments = (x.address, x.entry_stride, x.limbs, places, len(order), found)
@@ -202,7 +207,7 @@ class CudaMultiprecision:
 
         None as well where a block of threads has too little shared memory.
         """
-        factors, totals = (limbs.long_integers(self._device, x) for x in (lower, sums))
+        factors, totals = (limbs.long_integers(x) for x in (lower, sums))
         size, columns = totals.rows, totals.columns
         by = None if divisors is None else to_limbs(divisors, limbs_needed(divisors))
         divisor_limbs = 0 if by is None else by.shape[-1]
@@ -234,5 +239,13 @@ class CudaMultiprecision:
 
     def elimination(self, matrix: Any, precision: int, base: ResidueBase, engine: Engine) -> Elimination:
         steps = CudaElimination(self._device, self._matrix, self._conversions, matrix, precision, base)
-        kind = PanelElimination if steps.count <= FEW_LIMBS else Stepwise
+        kind = PanelElimination if steps.count <= FEW_LIMBS else _ColumnElimination
         return kind(self, steps, precision)
+
+
+class _ColumnElimination(Stepwise):
+    """Rows of U are rounded where they stay: in a buffer of the caller whose rows are contiguous."""
+
+    def _put_row(self, i: int, target: Any, first: int, sums: Any) -> None:
+        self._verbs.scale_to(target, sums, -self._precision)  # type: ignore[attr-defined]  # those of this module
+        self._steps.put_row(i, first, target)
