@@ -128,7 +128,7 @@ def workspace_limit(limit: int | None) -> AbstractContextManager[None]:
         Bytes. None restores the default, a quarter of the memory that is free when a call starts, or half of it for
         exact solving. Larger work is cut into blocks; where not even the smallest block fits, a call raises
         `WorkspaceError` before it allocates. Copies that a device holds of the host's operands and results count as
-        such themselves. After a call the CPU backend keeps up to 256 MiB for the next ones.
+        such themselves. After a call the CPU backend keeps up to 512 MiB for the next ones.
     """
     return _set(workspace_bytes, _checked_limit(limit))
 

@@ -16,7 +16,7 @@ from exactla_backends.cpu.native.library import Array
 LEAST_BYTES = 1 << 22
 """From which on memory is kept: NumPy has large pages from here on."""
 
-KEPT_BYTES = 1 << 28
+KEPT_BYTES = 1 << 29
 """Of all memory that is kept unused."""
 
 

@@ -1,6 +1,8 @@
 /* Sums of products as they are, without residues: a product with a table of constants. */
 #include "kernels.h"
 
+#include <string.h>
+
 static int64_t minimum(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -31,8 +33,7 @@ static void sum_block(const xl_matrix_kernels *kernels, const xl_matrix_sums_job
             job->depth, depth, &other);
     }
     for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < block.columns; ++c)
-            job->sums[(i + r) * job->row + j + c] = (int32_t)sums[r * XL_BLOCK_COLUMNS + c];
+        memcpy(job->sums + (i + r) * job->row + j, sums + r * XL_BLOCK_COLUMNS, sizeof(int32_t) * (size_t)block.columns);
 }
 
 void xl_matrix_sums(const xl_matrix_kernels *kernels, const xl_matrix_sums_job *job, void *scratch) {
