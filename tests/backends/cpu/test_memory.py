@@ -76,7 +76,7 @@ def test_threads_share_memory(pool):
             if (array != number).any():
                 wrong.append(number)
 
-    wrong = []
+    wrong: list[int] = []
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()

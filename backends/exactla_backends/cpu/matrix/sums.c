@@ -33,7 +33,7 @@ static void sum_block(const xl_matrix_kernels *kernels, const xl_matrix_sums_job
             job->depth, depth, &other);
     }
     for (int r = 0; r < rows; ++r)
-        memcpy(job->sums + (i + r) * job->row + j, sums + r * XL_BLOCK_COLUMNS, sizeof(int32_t) * (size_t)block.columns);
+        memcpy(job->sums + (i + r) * job->row + j, sums + r * XL_BLOCK_COLUMNS, sizeof *sums * (size_t)block.columns);
 }
 
 void xl_matrix_sums(const xl_matrix_kernels *kernels, const xl_matrix_sums_job *job, void *scratch) {
