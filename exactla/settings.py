@@ -100,7 +100,7 @@ def threads(number: int | None) -> AbstractContextManager[None]:
     number : int or None
         1 or more, and more than there are cores if need be; small work takes fewer. None leaves the number to OpenMP,
         or with the NumPy backend to BLAS, and so to OMP_NUM_THREADS and threadpoolctl. The result of a call never
-        depends on it.
+        depends on it. After a call on several threads a forked process has to keep to one, as with all of OpenMP.
     """
     return _set(thread_count, _checked_threads(number))
 

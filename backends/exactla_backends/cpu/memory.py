@@ -16,18 +16,27 @@ from exactla_backends.cpu.native.library import Array
 LEAST_BYTES = 1 << 22
 """From which on memory is kept: NumPy has large pages from here on."""
 
-KEPT_BYTES = 1 << 29
-"""Of all memory that is kept unused."""
+MOST_BYTES = 1 << 29
+"""Of all memory that is kept, in use or not."""
+
+
+class _Use(weakref.ref[Array]):
+    """An array that uses a block."""
+
+    __slots__ = ("block",)
+    block: Array
 
 
 class Pool:
-    """Memory of any thread for any thread; what was unused for longest goes first where there is too much."""
+    """Memory of any thread for any thread; what was unused for longest goes first where room is wanted."""
 
-    def __init__(self, least: int = LEAST_BYTES, most: int = KEPT_BYTES) -> None:
+    def __init__(self, least: int = LEAST_BYTES, most: int = MOST_BYTES) -> None:
         self._least, self._most = least, most
         self._unlock()
-        self._returned: deque[Array] = deque()
-        self._kept: list[Array] = []
+        self._uses: dict[int, _Use] = {}  # by their identity, since arrays have no hash
+        # filled as arrays are collected, at any time and in any thread: so by a method that is no Python code
+        self._ended: deque[_Use] = deque()
+        self._unused: list[Array] = []
 
     def _unlock(self) -> None:
         """A lock that nobody has, as the one of a process that was forked may be had by a thread that is not in it."""
@@ -37,44 +46,41 @@ class Pool:
         """`size` octets with any contents."""
         if size < self._least:
             return np.empty(size, np.uint8)
-        block = self._taken(size)
-        # views of arrays are views of what these are views of: a memoryview is where that ends
-        lent = np.frombuffer(block.data, np.uint8, size)
-        weakref.finalize(lent, self._give, block).atexit = False
-        return lent
-
-    def _taken(self, size: int) -> Array:
         with self._lock:
-            self._tidy()
-            fitting = [i for i, block in enumerate(self._kept) if size <= block.size <= 2 * size]
-            if fitting:
-                return self._kept.pop(min(fitting, key=lambda i: self._kept[i].size))
-        try:
-            return np.empty(size, np.uint8)
-        except MemoryError:
-            self.clear()
-            return np.empty(size, np.uint8)
+            block = self._block(size)
+            if block is None:
+                return np.empty(size, np.uint8)
+            # views of arrays are views of what these are views of: a memoryview is where that ends
+            found: Array = np.frombuffer(block.data, np.uint8, size)
+            use = _Use(found, self._ended.append)
+            use.block = block
+            self._uses[id(use)] = use
+        return found
+
+    def _block(self, size: int) -> Array | None:
+        """An unused or a new block, None where no more may be kept."""
+        self._collect()
+        fitting = [i for i, block in enumerate(self._unused) if size <= block.size <= 2 * size]
+        if fitting:
+            return self._unused.pop(min(fitting, key=lambda i: self._unused[i].size))
+        room = self._most - sum(use.block.size for use in self._uses.values()) - size
+        if room < 0:
+            return None
+        while sum(block.size for block in self._unused) > room:
+            self._unused.pop(0)
+        return np.empty(size, np.uint8)
+
+    def _collect(self) -> None:
+        while self._ended:
+            use = self._ended.popleft()
+            del self._uses[id(use)]
+            self._unused.append(use.block)
 
     def clear(self) -> None:
         """Give back what is unused."""
         with self._lock:
-            self._tidy()
-            self._kept.clear()
-
-    def _give(self, block: Array) -> None:
-        """Runs when garbage is collected, so perhaps while this thread has the lock: then the next call tidies up."""
-        self._returned.append(block)
-        if self._lock.acquire(blocking=False):
-            try:
-                self._tidy()
-            finally:
-                self._lock.release()
-
-    def _tidy(self) -> None:
-        while self._returned:
-            self._kept.append(self._returned.popleft())
-        while sum(block.size for block in self._kept) > self._most:
-            self._kept.pop(0)
+            self._collect()
+            self._unused.clear()
 
 
 _pool = Pool()

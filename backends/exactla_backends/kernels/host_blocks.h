@@ -127,7 +127,8 @@ XL_FUNCTION void xl_fetch(const char *from, int64_t octets) {
 }
 
 /* Ensures: words[r * pitch + k] = entry k of row r, the loop over the smaller stride inside. Where that is the one from row
- * to row, caches do not see by themselves which entries come next: those of the next block are fetched. */
+ * to row, caches do not see by themselves which entries come next: those of the next block are fetched, unless each of them
+ * has a line to itself. */
 XL_FUNCTION void xl_load_strided(uint64_t *words, int64_t pitch, const char *from, int32_t rows, int32_t count,
                                  int64_t row_stride, int64_t stride, int64_t octets) {
     if (stride == octets)
@@ -140,7 +141,8 @@ XL_FUNCTION void xl_load_strided(uint64_t *words, int64_t pitch, const char *fro
                 words[r * pitch + k] = xl_load(from + r * row_stride + k * stride, octets);
     else
         for (int32_t k = 0; k < count; ++k) {
-            xl_fetch(from + (k + count) * stride, rows * row_stride);
+            if (row_stride <= XL_CACHE_LINE)
+                xl_fetch(from + (k + count) * stride, rows * row_stride);
             for (int32_t r = 0; r < rows; ++r)
                 words[r * pitch + k] = xl_load(from + r * row_stride + k * stride, octets);
         }

@@ -1,6 +1,7 @@
 """Memory that is kept for later calls: never that of an array in use, and never more than is allowed."""
 
 import gc
+import signal
 import threading
 
 import numpy as np
@@ -47,8 +48,41 @@ def test_small_memory_is_not_kept(pool):
 
 def test_no_more_is_kept_than_allowed(pool):
     arrays = [pool.octets(size) for size in (1000, 2000, 2000, 2000, 9000)]
+    assert [isinstance(array.base, memoryview) for array in arrays] == [True, True, True, False, False]
     del arrays
-    assert sum(block.size for block in pool._kept) <= MOST
+    pool.octets(1000)
+    assert sum(block.size for block in pool._unused) <= MOST
+
+
+def test_what_was_unused_for_longest_makes_room(pool):
+    first, second = pool.octets(1000), pool.octets(1500)
+    del first
+    del second
+    pool.octets(3500)
+    assert [block.size for block in pool._unused] == [1500]
+
+
+def test_interrupts_while_arrays_are_collected_are_neither_lost_nor_block(pool):
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("no timers here")
+    caught = 0
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+    try:
+        while caught < 100:
+            try:
+                while True:
+                    pool.octets(2000)
+            except KeyboardInterrupt:
+                caught += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert pool._lock.acquire(timeout=1)
 
 
 def test_cleared_memory_is_not_used_again(pool):
@@ -58,7 +92,7 @@ def test_cleared_memory_is_not_used_again(pool):
     assert (array == 7).all()
     del array
     pool.clear()
-    assert pool._kept == []
+    assert pool._unused == []
 
 
 def test_much_larger_memory_is_not_used_for_less(pool):
