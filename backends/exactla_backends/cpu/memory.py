@@ -7,7 +7,6 @@ the time of a product. So large memory is handed out again as soon as no array u
 import os
 import threading
 import weakref
-from collections import deque
 
 import numpy as np
 
@@ -20,22 +19,13 @@ MOST_BYTES = 1 << 29
 """Of all memory that is kept, in use or not."""
 
 
-class _Use(weakref.ref[Array]):
-    """An array that uses a block."""
-
-    __slots__ = ("block",)
-    block: Array
-
-
 class Pool:
     """Memory of any thread for any thread; what was unused for longest goes first where room is wanted."""
 
     def __init__(self, least: int = LEAST_BYTES, most: int = MOST_BYTES) -> None:
         self._least, self._most = least, most
         self._unlock()
-        self._uses: dict[int, _Use] = {}  # by their identity, since arrays have no hash
-        # filled as arrays are collected, at any time and in any thread: so by a method that is no Python code
-        self._ended: deque[_Use] = deque()
+        self._uses: list[tuple[weakref.ref[Array], Array]] = []  # arrays that were given out, and their blocks
         self._unused: list[Array] = []
 
     def _unlock(self) -> None:
@@ -52,9 +42,7 @@ class Pool:
                 return np.empty(size, np.uint8)
             # views of arrays are views of what these are views of: a memoryview is where that ends
             found: Array = np.frombuffer(block.data, np.uint8, size)
-            use = _Use(found, self._ended.append)
-            use.block = block
-            self._uses[id(use)] = use
+            self._uses.append((weakref.ref(found), block))
         return found
 
     def _block(self, size: int) -> Array | None:
@@ -63,18 +51,23 @@ class Pool:
         fitting = [i for i, block in enumerate(self._unused) if size <= block.size <= 2 * size]
         if fitting:
             return self._unused.pop(min(fitting, key=lambda i: self._unused[i].size))
-        room = self._most - sum(use.block.size for use in self._uses.values()) - size
+        room = self._most - sum(block.size for _, block in self._uses) - size
         if room < 0:
             return None
         while sum(block.size for block in self._unused) > room:
             self._unused.pop(0)
-        return np.empty(size, np.uint8)
+        try:
+            return np.empty(size, np.uint8)
+        except MemoryError:
+            self._unused.clear()
+            return np.empty(size, np.uint8)
 
     def _collect(self) -> None:
-        while self._ended:
-            use = self._ended.popleft()
-            del self._uses[id(use)]
-            self._unused.append(use.block)
+        """Find the blocks whose arrays are gone; an interrupt loses some, and gives none of them out twice."""
+        ended = [use() is None for use, _ in self._uses]
+        blocks = [block for (_, block), is_over in zip(self._uses, ended, strict=True) if is_over]
+        self._uses = [x for x, is_over in zip(self._uses, ended, strict=True) if not is_over]
+        self._unused += blocks
 
     def clear(self) -> None:
         """Give back what is unused."""
