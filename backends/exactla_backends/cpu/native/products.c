@@ -14,13 +14,13 @@ typedef struct {
 
 /* Bytes that each result takes of a second level cache: its residues until they are rounded, or else sums of the kinds of
  * products of two digits, for which most of the cache stays with the operands. */
-static int64_t result_bytes(const xl_product *product, int rounded) {
+static int64_t result_bytes(const xl_product *product, const xl_rounding_job *rounding) {
     enum { SUMS = 3 * sizeof(int32_t), SHARES = 4 };
-    return rounded ? maximum(product->moduli * product->octets, 1) : product->octets == 2 ? SHARES * SUMS : 1;
+    return rounding ? maximum(product->moduli * product->octets, 1) : product->octets == 2 ? SHARES * SUMS : 1;
 }
 
-static tiles cut_results(const xl_product *product, int rounded, int64_t threads) {
-    const int64_t bytes = result_bytes(product, rounded);
+static tiles cut_results(const xl_product *product, const xl_rounding_job *rounding, int64_t threads) {
+    const int64_t bytes = result_bytes(product, rounding);
     tiles t = {product->rows, product->columns, XL_TILE_SIDE, XL_TILE_SIDE, 0, 0, 0};
     while (t.row_step * t.column_step * bytes > XL_TILE_BYTES && t.row_step * t.column_step > 32 * 32) {
         if (t.column_step > t.row_step)
@@ -160,12 +160,12 @@ static int64_t for_each_tile(const product_job *job, int64_t threads) {
 
 int64_t xl_native_multiply(const xl_instructions *set, const xl_product *product, const xl_result_stack *results,
                            int64_t threads) {
-    const product_job job = {set, product, results, NULL, cut_results(product, 0, xl_threads(threads))};
+    const product_job job = {set, product, results, NULL, cut_results(product, NULL, xl_threads(threads))};
     return for_each_tile(&job, threads);
 }
 
 int64_t xl_native_multiply_round(const xl_instructions *set, const xl_product *product, const xl_rounding_job *job,
                                  int64_t threads) {
-    const product_job rounded = {set, product, NULL, job, cut_results(product, 1, xl_threads(threads))};
+    const product_job rounded = {set, product, NULL, job, cut_results(product, job, xl_threads(threads))};
     return for_each_tile(&rounded, threads);
 }
