@@ -18,8 +18,7 @@ typedef struct {
 
 /* Rows of which the next one's entries follow in memory are taken as many at a time as a step has lanes. */
 static int64_t rows_together(const xl_operand *x) {
-    enum { MOST_LANES = 64 };
-    return llabs(x->row_stride) < llabs(x->depth_stride) ? MOST_LANES : 8;
+    return llabs(x->row_stride) < llabs(x->depth_stride) ? XL_LANES : LEAST_ROWS;
 }
 
 static int64_t scan_rows(const void *job, int64_t piece) {
